@@ -74,10 +74,11 @@ pub(crate) fn is_ahead(time: DateTime<Utc>, now: DateTime<Utc>) -> bool {
     time.signed_duration_since(now) > AHEAD
 }
 
-/// The name of an entry: `knowledge/<stem>` or `journal/<run>/<stem>`.
+/// The name of an entry: its path without `.md`, such as `knowledge/wal-mode`, `knowledge/team/wal-mode` or
+/// `journal/run-1a2b3c4d/0003`. Events have that of the folder above theirs.
 ///
-/// It does not change when a file moves to a subfolder or to the archive, and is in the composed form (NFC),
-/// whichever form the file's name has.
+/// It does not change when a file moves to the archive, and is in the composed form (NFC), whichever form the file's name
+/// has. Knowledge that moved into a folder is still found by its name alone, as long as no other entry has that name.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Id(String);
@@ -88,7 +89,8 @@ impl Id {
     /// ```
     /// use ralph_memory::entry::Id;
     /// let id = |path| Id::of_path(path).map(|id| id.to_string());
-    /// assert_eq!(id("knowledge/team/wal-mode.md").as_deref(), Some("knowledge/wal-mode"));
+    /// assert_eq!(id("knowledge/team/wal-mode.md").as_deref(), Some("knowledge/team/wal-mode"));
+    /// assert_eq!(id("knowledge/events/2026-02-17-outage.md").as_deref(), Some("knowledge/2026-02-17-outage"));
     /// assert_eq!(id("archive/knowledge/wal-mode.md").as_deref(), Some("knowledge/wal-mode"));
     /// assert_eq!(id("journal/run-1a2b3c4d/0003.md").as_deref(), Some("journal/run-1a2b3c4d/0003"));
     /// assert_eq!(id("README.md"), None);
@@ -98,11 +100,11 @@ impl Id {
         let (kind, rest) = path.split_once('/')?;
         let rest = rest.strip_suffix(".md")?;
         let (folder, stem) = rest.rsplit_once('/').map_or((None, rest), |(folder, stem)| (Some(folder), stem));
-        if stem.is_empty() {
+        if stem.is_empty() || rest.split('/').any(|part| matches!(part, "" | "." | "..")) {
             return None;
         }
         match kind {
-            "knowledge" => Some(Id(format!("knowledge/{stem}"))),
+            "knowledge" => Some(Id(format!("knowledge/{}", rest.strip_prefix("events/").unwrap_or(rest)))),
             "journal" => {
                 let run = folder.map(|folder| folder.rsplit('/').next().unwrap_or(folder));
                 Some(Id(run.map_or_else(|| format!("journal/{stem}"), |run| format!("journal/{run}/{stem}"))))
@@ -111,8 +113,8 @@ impl Id {
         }
     }
 
-    /// Reads an id as a person writes it: with or without `.md`, a path under `.ralph/`, or a bare
-    /// stem, which means knowledge.
+    /// Reads an id as a person writes it: with or without `.md`, a path under `.ralph/`, or a path under
+    /// `.ralph/knowledge/`.
     pub fn parse(text: &str) -> Option<Id> {
         let text = nfc(text.trim().trim_start_matches("./"));
         let text = text.strip_prefix(".ralph/").unwrap_or(&text);
@@ -120,7 +122,7 @@ impl Id {
         if text.is_empty() || text.ends_with('/') {
             return None;
         }
-        Id::of_path(&format!("{text}.md")).or_else(|| (!text.contains('/')).then(|| Id(format!("knowledge/{text}"))))
+        Id::of_path(&format!("{text}.md")).or_else(|| Id::of_path(&format!("knowledge/{text}.md")))
     }
 
     /// Returns the id as text.
@@ -136,6 +138,12 @@ impl Id {
     /// Returns the part after the last `/`, the file's name without `.md`.
     pub fn stem(&self) -> &str {
         self.0.rsplit('/').next().unwrap_or(&self.0)
+    }
+
+    /// Returns the name of knowledge that is in no folder. Another entry's name alone means the same as this id, where
+    /// nothing has it.
+    pub(crate) fn bare(&self) -> Option<&str> {
+        self.0.strip_prefix("knowledge/").filter(|stem| !stem.contains('/'))
     }
 }
 

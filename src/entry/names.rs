@@ -1,8 +1,9 @@
 //! Which entry a name means, for links, `supersedes` and ids that people write: one rule for every caller.
 //!
 //! An id means the entry that has it, live or archived; else the live entry that had it before it was renamed, else the
-//! archived one. A link may also name a title; an entry that has the title comes before one that had it, and both before
-//! the one that was imported from a file of that path or name.
+//! archived one. An id without a folder that means none of them means the only entry in a folder that has this name, a
+//! live one before an archived one. A link may also name a title; an entry that has the title comes before one that had it,
+//! and both before the one that was imported from a file of that path or name.
 
 use std::collections::{HashMap, HashSet};
 
@@ -59,11 +60,16 @@ impl EntryNames {
         let has_it = self.live.ids.get(id).map(NamedEntry::Live);
         let has_it = has_it.or_else(|| self.archived.ids.get(id).map(NamedEntry::Archived));
         let had_it = || self.live.former_ids.get(id).map(NamedEntry::Live);
-        has_it.or_else(had_it).or_else(|| self.archived.former_ids.get(id).map(NamedEntry::Archived))
+        let had_it = has_it.or_else(had_it).or_else(|| self.archived.former_ids.get(id).map(NamedEntry::Archived));
+        had_it.or_else(|| {
+            let live = self.live.in_folders.get(id.bare()?);
+            let archived = || Some(NamedEntry::Archived(self.archived.in_folders.get(id.bare()?)?.as_ref()?));
+            live.map_or_else(archived, |live| live.as_ref().map(NamedEntry::Live))
+        })
     }
 
     /// Returns the entry that a link in an entry of this scope means: the whole target names it, or the part before a
-    /// heading or a block (`Note#Heading`), or the last part of a path (`folder/note`).
+    /// heading or a block (`Note#Heading`), or the last part of a path (`folder/note`) to a file elsewhere.
     pub(crate) fn of_link(&self, target: &str, scope: &Scope) -> Option<NamedEntry<'_>> {
         let (name, _) = self.without_heading(target, scope);
         let in_folder = || self.named(name.rsplit_once('/')?.1, scope);
@@ -102,6 +108,8 @@ impl EntryNames {
 #[derive(Debug, Default)]
 struct AreaNames {
     ids: HashSet<Id>,
+    /// The knowledge in folders by its name alone; `None` where several entries have the name.
+    in_folders: HashMap<String, Option<Id>>,
     former_ids: HashMap<Id, Id>,
     titles: TitledEntries,
     former_titles: TitledEntries,
@@ -138,6 +146,10 @@ impl AreaNames {
                     }
                 }
             }
+        }
+        if head.is_some() && id.kind() == Kind::Knowledge && id.bare().is_none() {
+            let only = Some(id.clone());
+            self.in_folders.entry(id.stem().to_owned()).and_modify(|known| *known = None).or_insert(only);
         }
         self.ids.insert(id);
     }

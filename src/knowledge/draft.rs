@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::edit::EntryText;
 use crate::entry::path::display_path;
-use crate::entry::{self, Merged, merge};
+use crate::entry::{self, Id, Merged, merge};
 use crate::error::{Error, Result};
 use crate::index::catalog::Area;
 use crate::store::{NamedLock, Store, Unreadable, write_private};
@@ -56,15 +56,18 @@ pub struct EntryDraft<'a> {
 /// Implements [`Memory::draft`](crate::Memory::draft).
 pub(crate) fn draft<'a>(workspace: &'a Workspace, entry: &'a EntryText) -> Result<EntryDraft<'a>> {
     let store = &workspace.store;
-    let of_stem = |stem: &str| format!("{stem}.md");
+    // Each id has a name of its own.
+    let named = |id: &Id| {
+        format!("{}.md", id.as_str().trim_start_matches("knowledge/").replace('%', "%25").replace('/', "%2F"))
+    };
     let folder = store.state().join(DRAFTS);
-    let lock = store.try_named_lock(&format!("state/{LOCKS}"), &of_stem(entry.id.stem()))?;
+    let lock = store.try_named_lock(&format!("state/{LOCKS}"), &named(&entry.id))?;
     let live = workspace.catalog(Area::Live);
     // The entry may have been renamed since.
     let head = entry::read(entry.path.as_relative(), entry.text.as_bytes()).head;
-    let old = head.old_ids().filter(|id| live.row_of_id(id).is_none()).map(|id| of_stem(id.stem()));
+    let old = head.old_ids().filter(|id| live.row_of_id(id).is_none()).map(|id| named(&id));
     let is_there = |name: &String| !matches!(read(store, DRAFTS, name), Err(Unreadable::Missing));
-    let name = of_stem(entry.id.stem());
+    let name = named(&entry.id);
     let name = [name.clone()].into_iter().chain(old).find(is_there).unwrap_or(name);
     Ok(EntryDraft { store, entry, path: folder.join(&name), name, _lock: lock })
 }

@@ -203,6 +203,12 @@ impl<'a> Renaming<'a> {
         Some(LinkChange::Target(format!("{}{}{behind}", escaped_target(before), escaped_target(&name))))
     }
 
+    /// Returns the name of knowledge without its folder, as people write it in links, where that means the entry.
+    fn id_or_name(&self, id: &Id) -> String {
+        let is_meant = |name: Id| self.names[1].of_id(&name).map(NamedEntry::id) == Some(id);
+        if Id::parse(id.stem()).is_some_and(is_meant) { id.stem().to_owned() } else { id.to_string() }
+    }
+
     /// Returns the new target of a link in an entry of this scope, in the form of the old one: an id, a bare name, or a
     /// title. A link to the entry follows it, and no other link may lead elsewhere than before.
     fn new_target(&self, target: &str, scope: &Scope) -> Option<String> {
@@ -213,12 +219,17 @@ impl<'a> Renaming<'a> {
         let [before, after] = self.names.each_ref().map(|names| names.of_link(target, scope));
         match before? {
             NamedEntry::Live(id) if *id == self.from => {}
-            other => return (after != Some(other)).then(|| id_or_stem(other.id())),
+            other => return (after != Some(other)).then(|| self.id_or_name(other.id())),
         }
         if let Some(id) = Id::parse(target)
             && self.names[0].of_id(&id) == Some(NamedEntry::Live(&self.from))
         {
-            let written = if target.contains('/') { self.id.to_string() } else { id_or_stem(&self.id) };
+            let below = self.id.as_str().strip_prefix("knowledge/").filter(|_| !target.contains("knowledge/"));
+            let written = match below.filter(|_| target.contains('/')) {
+                Some(below) => below.to_owned(),
+                None if target.contains('/') => self.id.to_string(),
+                None => self.id_or_name(&self.id),
+            };
             return (id != self.id).then_some(written);
         }
         let leads_to_it = |target: &str| self.names[1].of_link(target, scope) == Some(NamedEntry::Live(&self.id));
@@ -229,12 +240,6 @@ impl<'a> Renaming<'a> {
         let title = Some(self.title).filter(|title| can_be_linked && leads_to_it(title));
         Some(title.map_or_else(|| self.id.to_string(), str::to_owned))
     }
-}
-
-/// Returns the name of knowledge without its folder, as people write it in links.
-fn id_or_stem(id: &Id) -> String {
-    let stem = id.stem();
-    if Id::parse(stem).as_ref() == Some(id) { stem.to_owned() } else { id.to_string() }
 }
 
 /// Returns the items of `supersedes` as they are in the file, each once.

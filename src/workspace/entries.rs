@@ -93,7 +93,7 @@ pub(crate) fn current_id(live: &Catalog, archive: &Catalog, id: &Id) -> Result<I
     Ok(current.unwrap_or_else(|| id.clone()))
 }
 
-/// Returns the entry that an old id means; `None` if there is no such entry.
+/// Returns the entry that an old id or a name alone means; `None` if there is no such entry.
 ///
 /// # Errors
 ///
@@ -102,7 +102,9 @@ fn only_one(id: &Id, mut current: Vec<Id>) -> Result<Option<Id>> {
     current.sort();
     current.dedup();
     match current.as_slice() {
-        [one, other, ..] => Err(Error::invalid("ID", format!("`{id}` was the id of both `{one}` and `{other}`"))),
+        [one, other, ..] => {
+            Err(Error::invalid("ID", format!("`{id}` may mean `{one}` or `{other}`; write one of them")))
+        }
         _ => Ok(current.pop()),
     }
 }

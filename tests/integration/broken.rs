@@ -57,7 +57,7 @@ const KEPT: [(&str, Use, Expected); 29] = [
     ("knowledge/tab.md", Found, &[("yaml", 3, 1)]),
     ("knowledge/tags-block-list.md", Entry, &[]),
     ("knowledge/tags-comma-string.md", Entry, &[]),
-    ("knowledge/team/two-files.md", Entry, &[]),
+    ("knowledge/events/two-files.md", Entry, &[]),
     ("knowledge/title-number.md", Entry, &[]),
     ("knowledge/two-files.md", Reported, &[("duplicate-id", 0, 0)]),
     ("knowledge/unclosed.md", Found, &[("frontmatter-unclosed", 1, 1)]),
@@ -188,7 +188,7 @@ fn all() -> Vec<(&'static str, Use, Expected)> {
 /// Returns the word that only one file's body contains.
 fn word(path: &str) -> String {
     match path {
-        "knowledge/team/two-files.md" => "zzfirstfile".to_owned(),
+        "knowledge/events/two-files.md" => "zzfirstfile".to_owned(),
         "knowledge/two-files.md" => "zzsecondfile".to_owned(),
         "journal/run-0badc0de/0001.md" => "zzattempt".to_owned(),
         path => {

@@ -582,7 +582,7 @@ fn hand_written_entries_are_found_by_the_next_command() {
         ".ralph/knowledge/team/hand.md",
         "---\ntags: a, b\nmine: 1\ncreated: 2026-01-01\ntitle: Zebra\n---\nx\n",
     );
-    assert_eq!(found(), "knowledge/hand");
+    assert_eq!(found(), "knowledge/team/hand");
     // An editor that renames over it, with the same size and time.
     let file = base.at(".ralph/knowledge/bench.md");
     let before = fs::metadata(&file).unwrap();

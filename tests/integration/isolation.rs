@@ -121,6 +121,7 @@ fn assert_own(asked: &str, answer: &Value) {
     let mut words: Vec<&str> =
         asked.split(|character| !is_of_name(character)).map(|word| word.trim_start_matches('/')).collect();
     words.extend(words.clone().iter().filter_map(|word| word.rsplit('/').next()));
+    words.extend(words.clone().iter().filter_map(|word| word.strip_prefix(".ralph/")));
     words.sort_by_key(|word| std::cmp::Reverse(word.len()));
     for word in words.into_iter().filter(|word| FOREIGN.iter().any(|mark| word.contains(mark))) {
         text = text.replace(word.trim_end_matches(".md"), "");

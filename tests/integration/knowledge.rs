@@ -525,7 +525,7 @@ fn raw_markdown_is_as_good_as_an_entry() {
         assert_eq!(copy.read(&path), base.read(&path));
     }
     // What an edit does not change, it keeps.
-    base.run(["edit", "broker-notes", "--tags", "mq"]).says(0, "updated knowledge/broker-notes");
+    base.run(["edit", "broker-notes", "--tags", "mq"]).says(0, "updated knowledge/ops/broker-notes");
     let tagged = base.read(".ralph/knowledge/ops/broker-notes.md");
     assert!(tagged.starts_with("---\r\ntags: [mq]\r\n") && tagged.ends_with(&format!("---\r\n{raw}")), "{tagged:?}");
     base.run(["edit", "hosts", "--tags", "net"]).says(0, "updated knowledge/hosts");
@@ -535,9 +535,9 @@ fn raw_markdown_is_as_good_as_an_entry() {
     // Another title moves the file, and links follow with the text that people see.
     base.run(["edit", "hosts", "--title", "Machines"]).says(0, "updated knowledge/machines");
     assert!(base.read(".ralph/knowledge/ops/broker-notes.md").contains("[[Machines|the hosts]]"));
-    base.run(["edit", "broker-notes", "--title", "Queues"]).says(0, "updated knowledge/queues");
+    base.run(["edit", "broker-notes", "--title", "Queues"]).says(0, "updated knowledge/ops/queues");
     let linked = base.read(".ralph/knowledge/linked.md");
-    let expected = "Read [[Queues]] first, or [[queues|this one]], [[Queues#TLS]], [[Machines]], [[#Here]].\n";
+    let expected = "Read [[Queues]] first, or [[queues|this one]], [[ops/queues#TLS]], [[machines]], [[#Here]].\n";
     assert_eq!(linked, expected);
     base.run(["tidy"]).says(0, "");
     base.run(["check", "--strict"]).says(0, "no problems in 3 files");

@@ -46,6 +46,7 @@ mod fault_campaign; // makes each file operation fail once
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod faults; // invariants that hold whichever file operation fails
 mod floods; // files full of faults get a few lines of report
+mod folders; // knowledge in folders, and names that mean one entry or several
 mod following; // what is seen of a run in progress: nothing secret, nothing twice, nothing too little
 mod forms; // names and words in both forms of Unicode
 #[path = "../campaigns/frames.rs"]

@@ -1,17 +1,35 @@
-//! Finds entries by the ids that they had before they were renamed.
+//! Finds entries by the ids that they had before they were renamed or moved into a folder.
 
 use std::collections::HashMap;
 
 use super::Catalog;
-use super::table::{ALIASES, RowId};
+use super::table::{ALIASES, RowId, number};
 use crate::entry::{EntryNames, Head, Id};
 use crate::store::version_of;
 
 impl Catalog {
     /// Returns the row that has an id, else the rows of the entries that had it before they were renamed: several if
-    /// branches were merged.
+    /// branches were merged. If there are none, the rows of the entries in folders that have the name of an id without a
+    /// folder.
     pub fn rows_of_name(&self, id: &Id) -> Vec<RowId> {
-        self.row_of_id(id).map_or_else(|| self.rows_once_called(id).collect(), |row| vec![row])
+        let once_called = || self.rows_once_called(id).collect();
+        let rows: Vec<RowId> = self.row_of_id(id).map_or_else(once_called, |row| vec![row]);
+        if rows.is_empty() {
+            self.rows_in_folders().filter(|(_, of)| Some(of.stem()) == id.bare()).map(|(row, _)| row).collect()
+        } else {
+            rows
+        }
+    }
+
+    /// Returns the rows of the knowledge in folders, with the ids. Versions are not entries.
+    fn rows_in_folders(&self) -> impl Iterator<Item = (RowId, Id)> {
+        let root = self.area.roots()[1];
+        let folders = (0..self.table.folders.len()).filter(move |&folder| {
+            self.table.folder_path(folder).strip_prefix(root).is_some_and(|rest| rest.starts_with('/'))
+        });
+        let rows = folders.flat_map(|folder| self.table.rows_of(folder)).map(number);
+        let entries = rows.filter(|row| self.is_indexable(*row)).filter_map(|row| Some((row, self.id(row)?)));
+        entries.filter(|(_, id)| id.bare().is_none() && version_of(id.stem()).is_none())
     }
 
     /// Returns the ids of these rows.
@@ -40,7 +58,8 @@ impl Catalog {
         self.rows().filter(|row| self.row(*row).has(ALIASES) && self.is_indexable(*row)).filter(is_entry)
     }
 
-    /// Returns the current id of each id that an entry had before it was renamed, unless another entry has it now.
+    /// Returns the current id of each id that an entry had before it was renamed or moved into a folder, unless another entry
+    /// has it now.
     pub fn renamed(&self) -> HashMap<Id, Id> {
         let mut renamed = HashMap::new();
         for row in self.rows_with_aliases() {
@@ -49,6 +68,17 @@ impl Catalog {
                 if self.row_of_id(&old).is_none() {
                     renamed.entry(old).or_insert_with(|| id.clone());
                 }
+            }
+        }
+        let mut in_folders: HashMap<String, Option<Id>> = HashMap::new();
+        for (_, id) in self.rows_in_folders() {
+            let stem = id.stem().to_owned();
+            in_folders.entry(stem).and_modify(|known| *known = None).or_insert(Some(id));
+        }
+        for (stem, id) in in_folders {
+            let bare = Id::parse(&stem).filter(|bare| self.row_of_id(bare).is_none());
+            if let Some((bare, id)) = bare.zip(id) {
+                renamed.entry(bare).or_insert(id);
             }
         }
         renamed

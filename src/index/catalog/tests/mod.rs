@@ -280,7 +280,7 @@ fn opens_nothing_when_nothing_changed() {
     assert_eq!((catalog.n_reread(), catalog.n_pending(), catalog.len()), (0, 0, 3));
     assert!(!catalog.changed_since_manifest());
     assert_eq!(catalog.head(catalog.row_of_path("knowledge/a.md").unwrap()).title, "a");
-    assert_eq!(catalog.row_of_id(&Id::parse("knowledge/b").unwrap()), catalog.row_of_path("knowledge/sub/b.md"));
+    assert_eq!(catalog.row_of_id(&Id::parse("knowledge/sub/b").unwrap()), catalog.row_of_path("knowledge/sub/b.md"));
     assert_eq!(catalog.row_of_path("knowledge/c.md"), None);
 }
 
@@ -493,37 +493,37 @@ fn reports_obstacles_at_the_paths_of_its_folders() {
 #[test]
 fn gives_an_id_to_the_first_file_by_path() {
     let memory = Memory::new();
-    memory.write("knowledge/m/x.md", text("second"));
+    memory.write("journal/m/r/1.md", text("second"));
     memory.index(None, "i1");
-    memory.write("knowledge/a/x.md", text("first"));
-    memory.write("knowledge/z/x.md", text("third"));
+    memory.write("journal/a/r/1.md", text("first"));
+    memory.write("journal/z/r/1.md", text("third"));
     let (_, indexable, problems) = check(&memory, Some("i1"));
-    assert_eq!(indexable, ["knowledge/a/x.md"]);
-    assert_eq!(problems, [".ralph/knowledge/m/x.md: duplicate-id", ".ralph/knowledge/z/x.md: duplicate-id"]);
+    assert_eq!(indexable, ["journal/a/r/1.md"]);
+    assert_eq!(problems, [".ralph/journal/m/r/1.md: duplicate-id", ".ralph/journal/z/r/1.md: duplicate-id"]);
     let (mut catalog, pending) = memory.scan(Some("i1"));
-    assert_eq!((pending, catalog.stale_paths()), (vec!["knowledge/a/x.md".into()], vec!["knowledge/m/x.md".into()]));
+    assert_eq!((pending, catalog.stale_paths()), (vec!["journal/a/r/1.md".into()], vec!["journal/m/r/1.md".into()]));
     let problem = &catalog.problems()[0];
-    assert!(problem.message.contains("`.ralph/knowledge/a/x.md`"), "{problem}");
-    let first = catalog.row_of_id(&Id::parse("x").unwrap()).unwrap();
-    assert_eq!(catalog.path(first), "knowledge/a/x.md");
+    assert!(problem.message.contains("`.ralph/journal/a/r/1.md`"), "{problem}");
+    let first = catalog.row_of_id(&Id::parse("journal/r/1").unwrap()).unwrap();
+    assert_eq!(catalog.path(first), "journal/a/r/1.md");
     catalog.save(&memory.store, "i2", true).unwrap();
     // The first goes: the second has the id, though its own file did not change.
-    memory.remove("knowledge/a/x.md");
+    memory.remove("journal/a/r/1.md");
     let (catalog, pending) = memory.scan(Some("i2"));
-    assert_eq!(pending, ["knowledge/m/x.md"]);
-    assert_eq!(catalog.stale_paths(), ["knowledge/a/x.md"]);
-    assert_eq!(check(&memory, Some("i2")).2, [".ralph/knowledge/z/x.md: duplicate-id"]);
+    assert_eq!(pending, ["journal/m/r/1.md"]);
+    assert_eq!(catalog.stale_paths(), ["journal/a/r/1.md"]);
+    assert_eq!(check(&memory, Some("i2")).2, [".ralph/journal/z/r/1.md: duplicate-id"]);
     // A link that comes first hides nothing.
     memory.index(Some("i2"), "i3");
-    memory.make("knowledge/a");
-    memory.link("../m/x.md", "knowledge/a/x.md");
+    memory.make("journal/a/r");
+    memory.link("../../m/r/1.md", "journal/a/r/1.md");
     let (_, indexable, problems) = check(&memory, Some("i3"));
-    assert_eq!(indexable, ["knowledge/m/x.md"]);
-    assert_eq!(problems, [".ralph/knowledge/a/x.md: link", ".ralph/knowledge/z/x.md: duplicate-id"]);
+    assert_eq!(indexable, ["journal/m/r/1.md"]);
+    assert_eq!(problems, [".ralph/journal/a/r/1.md: link", ".ralph/journal/z/r/1.md: duplicate-id"]);
     assert_eq!(memory.scan(Some("i3")).1.len(), 0);
     // The winner becomes unreadable.
-    memory.write("knowledge/m/x.md", vec![b'x'; 1024 * 1024 + 1]);
-    assert_eq!(check(&memory, Some("i3")).1, ["knowledge/z/x.md"]);
+    memory.write("journal/m/r/1.md", vec![b'x'; 1024 * 1024 + 1]);
+    assert_eq!(check(&memory, Some("i3")).1, ["journal/z/r/1.md"]);
 }
 
 #[test]
@@ -668,7 +668,7 @@ fn keeps_its_files_small() {
 fn survives_a_damaged_cache() {
     let memory = Memory::new();
     (0..6).for_each(|number| memory.write(&format!("knowledge/{number}.md"), text(&format!("number {number}"))));
-    memory.write("knowledge/sub/1.md", text("duplicate"));
+    memory.write("knowledge/events/1.md", text("duplicate"));
     memory.fifo("knowledge/pipe.md");
     memory.index(None, "i1");
     memory.write("knowledge/2.md", text("changed"));

@@ -1,0 +1,61 @@
+//! Knowledge in folders: its ids, and names that mean one entry or several.
+
+use std::fs;
+
+use crate::support::TestBase;
+
+#[test]
+fn files_of_one_name_in_two_folders_are_two_entries() {
+    let base = TestBase::new();
+    for (folder, word) in [("a", "walrus"), ("b", "narwhal")] {
+        base.write(
+            &format!(".ralph/knowledge/{folder}/README.md"),
+            format!("# About {word}s\n\nThe {word} has tusks.\n"),
+        );
+    }
+    base.write(".ralph/knowledge/b/only.md", "# Only one\n\nSee [[a/README]] and [[README]].\n");
+    let ids = |arguments: &[&str]| -> Vec<String> {
+        let answer = base.run([arguments, &["--json"]].concat()).json(0);
+        let entries = answer.as_array().or(answer["hits"].as_array()).or(answer["entries"].as_array()).unwrap();
+        entries.iter().map(|entry| entry["id"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(ids(&["search", "walrus"]), ["knowledge/a/README"]);
+    assert_eq!(ids(&["search", "narwhal"]), ["knowledge/b/README"]);
+    let mut listed = ids(&["list"]);
+    listed.sort();
+    assert_eq!(listed, ["knowledge/a/README", "knowledge/b/README", "knowledge/b/only"]);
+    // The name alone means neither of them, and the only one of its name.
+    base.run(["show", "README"]).says(2, "may mean `knowledge/a/README` or `knowledge/b/README`");
+    assert_eq!(base.run(["show", "only", "--json"]).json(0)["entry"]["id"], "knowledge/b/only");
+    let links = &base.run(["show", "b/only", "--json"]).json(0)["entry"]["links"];
+    assert_eq!((&links[0]["id"], &links[1]["id"]), (&"knowledge/a/README".into(), &serde_json::Value::Null));
+    base.run(["check"]).says(0, "`[[README]]` leads to no entry");
+    // Each keeps its name in the archive and comes back to its folder.
+    base.run(["archive", "a/README"]).answer(0);
+    base.run(["search", "walrus"]).says(1, "");
+    assert_eq!(base.run(["show", "README", "--json"]).json(0)["entry"]["id"], "knowledge/b/README");
+    base.run(["restore", "knowledge/a/README"]).answer(0);
+    assert_eq!(base.read(".ralph/knowledge/a/README.md"), "# About walruss\n\nThe walrus has tusks.\n");
+}
+
+#[test]
+fn an_entry_that_moves_into_a_folder_is_still_meant_by_its_name() {
+    let base = TestBase::new();
+    base.entry("old-port", "Old port", "db", "It was 5432.");
+    base.write(
+        ".ralph/knowledge/port.md",
+        "---\ntitle: Port\ntags: [db]\nsupersedes: [knowledge/old-port]\n---\n\nIt is 5433.\n",
+    );
+    base.entry("notes", "Notes", "db", "See [[port]].");
+    for (from, to) in [("port", "ops/port"), ("old-port", "ops/old-port")] {
+        let text = base.read(&format!(".ralph/knowledge/{from}.md"));
+        base.write(&format!(".ralph/knowledge/{to}.md"), text);
+        fs::remove_file(base.at(&format!(".ralph/knowledge/{from}.md"))).unwrap();
+    }
+    let shown = base.run(["show", "old-port", "--json"]).json(0);
+    assert_eq!(shown["entry"]["superseded_by"][0], "knowledge/ops/port");
+    assert_eq!(base.run(["show", "notes", "--json"]).json(0)["entry"]["links"][0]["id"], "knowledge/ops/port");
+    // No new entry takes a name that means another one.
+    base.with(["add", "Port", "--tags", "web"]).input("Another one.").run();
+    assert!(!base.at(".ralph/knowledge/port.md").exists());
+}
