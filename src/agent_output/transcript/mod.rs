@@ -43,6 +43,7 @@ use self::tail::Tail;
 pub use self::content::{Format, Options, Transcript};
 pub use self::event::AgentEvent;
 // Parts of answers: their fields are read, and nobody has to name them.
+pub(crate) use self::paths::within_project;
 pub(crate) use self::summary::without_sigils;
 #[doc(hidden)]
 pub use self::{content::Broken, figures::AgentSpending};
