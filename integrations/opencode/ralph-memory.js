@@ -81,6 +81,15 @@ export const RalphMemory = async ({ directory }) => {
         on[event.type]?.(event.properties ?? {})
       } catch {}
     },
+    "tool.execute.after": async ({ tool, sessionID, args }, output) => {
+      try {
+        // A failed command has an exit code; other tools fail with an exception, which has no output to add to.
+        const exit = output.metadata?.exit
+        const told = { tool_name: tool, tool_input: cut(args), tool_response: exit ? output.output?.slice(-32768) : "", exit }
+        const text = hook("tool", { session_id: sessionID, cwd: directory, ...told })
+        if (text) output.output += "\n\n" + text
+      } catch {}
+    },
     dispose: async () => {
       try {
         for (const sessionID of [...parts.keys()]) end(sessionID)

@@ -22,7 +22,7 @@ use crate::text::{fold, is_same_name};
 
 pub use crate::agent_output::elements::defuse;
 pub(crate) use gather::{
-    briefing, check_task, choose_model, configured_models, context_budget, gather, instructions, reminder,
+    briefing, check_task, choose_model, configured_models, context_budget, gather, hints, instructions, reminder,
 };
 pub use write::{Briefing, BriefingRequest, Budget, reference};
 

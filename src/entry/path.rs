@@ -8,6 +8,11 @@ use std::path::Path;
 
 use serde::Serialize;
 
+/// The longest pattern and the longest path that are compared, in bytes, and the most braces of a pattern: the work grows
+/// with each of them, and with the braces by a power.
+const MAX_PATTERN: usize = 200;
+const MAX_PATH: usize = 300;
+const MAX_BRACES: usize = 4;
 /// The prefix of a displayed path.
 pub(crate) const MEMORY_FOLDER: &str = ".ralph/";
 
@@ -79,6 +84,16 @@ pub(crate) fn is_project_path(path: &str) -> bool {
 /// frameworks have files such as `[id].tsx`.
 pub(crate) fn is_pattern(path: &str) -> bool {
     path.contains(['*', '?']) || path.contains('{') && path.contains('}')
+}
+
+/// Returns whether a path matches a pattern of paths. Of long ones, and of patterns with many braces, nothing is said: they
+/// would cost too much.
+pub(crate) fn matches_pattern(pattern: &str, path: &str) -> bool {
+    let n_braces = pattern.bytes().filter(|byte| *byte == b'{').count();
+    pattern.len() <= MAX_PATTERN
+        && n_braces <= MAX_BRACES
+        && path.len() <= MAX_PATH
+        && fast_glob::glob_match(pattern, path)
 }
 
 /// Returns the stem of the entry that an archived version belongs to, the time of archiving in its name, and the number

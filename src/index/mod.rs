@@ -12,6 +12,7 @@ mod document;
 mod extra;
 mod guard;
 mod highlights;
+pub(crate) mod hints;
 mod overlay;
 mod plan;
 mod query;

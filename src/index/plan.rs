@@ -13,11 +13,11 @@ use tantivy::schema::IndexRecordOption;
 
 use super::document::{N_OF_STREAM, PATTERN_MARK, TAG_SEPARATOR, file_term};
 use super::query::{
-    COVERAGE_TERMS, FIELDS, FILE_POINTS, FIRST_LINE, MAX_BRACES, MAX_PATH, MAX_PATTERN, MAX_TERMS, SHORT_PATH_PART,
-    STREAMS, TAG_POINTS, TextQuery,
+    COVERAGE_TERMS, FIELDS, FILE_POINTS, FIRST_LINE, MAX_TERMS, SHORT_PATH_PART, STREAMS, TAG_POINTS, TextQuery,
 };
 use super::snapshot::Snapshot;
 use super::tokens::{self, Stems};
+use crate::entry::path::matches_pattern;
 
 /// BM25's saturation, at the value of Robertson and of every engine.
 pub(super) const K1: f32 = 1.2;
@@ -169,7 +169,6 @@ impl QueryPlan {
         for path in &mut paths {
             *path = path.trim_start_matches("./").trim_end_matches('/');
         }
-        paths.retain(|path| path.len() <= MAX_PATH);
         paths.sort_unstable();
         paths.dedup();
         paths.truncate(MAX_TERMS);
@@ -184,12 +183,7 @@ impl QueryPlan {
             }
         }
         wanted.extend(paths.iter().map(|path| (file_term(path), of_file)));
-        let is_about = |pattern: &str| {
-            let n_braces = pattern.bytes().filter(|byte| *byte == b'{').count();
-            pattern.len() <= MAX_PATTERN
-                && n_braces <= MAX_BRACES
-                && paths.iter().any(|path| fast_glob::glob_match(pattern, path))
-        };
+        let is_about = |pattern: &str| paths.iter().any(|path| matches_pattern(pattern, path));
         for (segment, reader) in snapshot.segments.iter().map(|segment| &segment.reader).enumerate() {
             let inverted = reader.inverted_index(snapshot.fields.tag)?;
             let found = |postings, points| TagPoints { segment, postings, points: [0, 0, 0, points] };

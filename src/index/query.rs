@@ -52,11 +52,6 @@ pub(super) const TAG_POINTS: [f64; 3] = [2.0, 2.0, 1.0];
 /// Points for a file that the task names: where the entry names it, or a folder above it or a pattern that matches it. An
 /// entry that names one file says more about it than one about a whole folder does.
 pub(super) const FILE_POINTS: [f64; 2] = [2.0, 1.0];
-/// The longest pattern and the longest path that are compared, in bytes, and the most braces of a pattern: the work grows
-/// with each of them, and with the braces by a power.
-pub(super) const MAX_PATTERN: usize = 200;
-pub(super) const MAX_PATH: usize = 300;
-pub(super) const MAX_BRACES: usize = 4;
 /// Parts of paths of at most this many characters match no tag.
 pub(super) const SHORT_PATH_PART: usize = 2;
 

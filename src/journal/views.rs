@@ -81,8 +81,11 @@ fn flat<S: Serializer>(attempt: &Attempt, serializer: S) -> std::result::Result<
         let inner = fields[part].take();
         if let (Some(fields), Value::Object(inner)) = (fields.as_object_mut(), inner) {
             fields.remove(part);
-            fields
-                .extend(inner.into_iter().filter(|(key, _)| !matches!(key.as_str(), "error_fingerprint" | "account")));
+            fields.extend(
+                inner
+                    .into_iter()
+                    .filter(|(key, _)| !matches!(key.as_str(), "error_fingerprint" | "line_fingerprint" | "account")),
+            );
         }
     }
     fields.serialize(serializer)

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::dialect::{self, Dialect};
 use super::payload::{HookPayload, object};
+use super::tool_call::ToolCall;
 use crate::error::{Error, Result};
 use crate::text::choice;
 
@@ -18,11 +19,13 @@ choice! {
     /// use ralph_memory::memory::HookEvent;
     /// assert_eq!(HookEvent::parse("session-start"), Some(HookEvent::SessionStart));
     /// let names: Vec<&str> = HookEvent::ALL.iter().map(|event| event.as_str()).collect();
-    /// assert_eq!(names, ["session-start", "prompt", "stop", "session-end"]);
+    /// assert_eq!(names, ["session-start", "tool", "prompt", "stop", "session-end"]);
     /// ```
     pub enum HookEvent {
         /// A session began, was resumed, or was compacted.
         SessionStart = "session-start",
+        /// The agent called a tool.
+        Tool = "tool",
         /// A person wrote a prompt.
         Prompt = "prompt",
         /// The agent ended its turn.
@@ -50,6 +53,8 @@ pub struct HookCall {
     pub(super) event: HookEvent,
     pub(super) client: &'static Dialect,
     pub(super) payload: HookPayload,
+    /// What the client says about the call of a tool; nothing at another event.
+    pub(super) tool: ToolCall,
     folder: Option<PathBuf>,
 }
 
@@ -79,11 +84,12 @@ impl HookCall {
             })?,
             None => dialect::recognised(&object, variable),
         };
+        let tool = if event == HookEvent::Tool { ToolCall::new(&object, client) } else { ToolCall::default() };
         let payload = HookPayload { problem, ..HookPayload::new(&object, client) };
         let variables = FOLDERS.iter().filter_map(|name| variable(name)).map(PathBuf::from);
         let mut folders = payload.folder.iter().map(PathBuf::from).chain(variables);
         let folder = folders.find(|folder| folder.is_absolute() && folder.is_dir());
-        Ok(HookCall { event, client, payload, folder })
+        Ok(HookCall { event, client, payload, tool, folder })
     }
 
     /// Adds a problem of the input, for the log of the hooks.

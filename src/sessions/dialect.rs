@@ -32,6 +32,8 @@ pub(super) struct Dialect {
     /// The name of the event before a prompt, for an answer to a client that does not name it; `None` if the client drops
     /// an answer.
     pub prompt_event: Option<&'static str>,
+    /// Whether it has an event of its own for a call of a tool that failed, so that at the other one none did.
+    pub tells_failure: bool,
 }
 
 /// The form of an answer.
@@ -56,13 +58,14 @@ const CLAUDE: Dialect = Dialect {
     transcript: &["transcript_path"],
     answer: AnswerForm::Nested,
     prompt_event: Some("UserPromptSubmit"),
+    tells_failure: true,
 };
 
 /// Every client. The first row is for payloads that identify no other client.
 pub(super) static CLIENTS: [Dialect; 10] = [
     CLAUDE,
     // It drops a whole answer if it does not know one of its keys.
-    Dialect { name: "codex", ..CLAUDE },
+    Dialect { name: "codex", tells_failure: false, ..CLAUDE },
     Dialect {
         name: "cursor",
         // The ids of sessions differ between its events.
@@ -80,12 +83,24 @@ pub(super) static CLIENTS: [Dialect; 10] = [
         prompt_event: None,
         ..CLAUDE
     },
-    Dialect { name: "vscode", session: &["session_id", "sessionId"], ..CLAUDE },
-    Dialect { name: "gemini", message: &["prompt_response"], prompt_event: Some("BeforeAgent"), ..CLAUDE },
+    Dialect { name: "vscode", session: &["session_id", "sessionId"], tells_failure: false, ..CLAUDE },
+    Dialect {
+        name: "gemini",
+        message: &["prompt_response"],
+        prompt_event: Some("BeforeAgent"),
+        tells_failure: false,
+        ..CLAUDE
+    },
     Dialect { name: "qwen", ..CLAUDE },
-    Dialect { name: "kiro", message: &["assistant_response"], answer: AnswerForm::Text, ..CLAUDE },
-    Dialect { name: "devin", ..CLAUDE },
-    Dialect { name: "opencode", answer: AnswerForm::Text, ..CLAUDE },
+    Dialect {
+        name: "kiro",
+        message: &["assistant_response"],
+        answer: AnswerForm::Text,
+        tells_failure: false,
+        ..CLAUDE
+    },
+    Dialect { name: "devin", tells_failure: false, ..CLAUDE },
+    Dialect { name: "opencode", answer: AnswerForm::Text, tells_failure: false, ..CLAUDE },
 ];
 /// Goose reads no answer, and hands over no message.
 static GOOSE: Dialect = Dialect {
@@ -140,6 +155,7 @@ impl Dialect {
         let own = match event {
             HookEvent::SessionStart => "SessionStart",
             HookEvent::Prompt => self.prompt_event?,
+            HookEvent::Tool => "PostToolUse",
             HookEvent::Stop | HookEvent::SessionEnd => return None,
         };
         if text.is_empty() || named.is_some_and(|name| NO_TEXT_AT.contains(&name)) {

@@ -1,7 +1,7 @@
-//! Sessions without a loop: the hooks that agents' clients call when a session begins, at a prompt, when the agent stops, and
-//! when the session ends.
+//! Sessions: the hooks that agents' clients call when a session begins, at a prompt, at a call of a tool, when the agent
+//! stops, and when the session ends.
 //!
-//! `call` reads a call; `payload` finds its fields by the client's row in `dialect`. `session` keeps what happened in a
+//! `call` reads a call; `payload` finds its fields by the client's row in `dialect`, and `tool_call` what a tool did. `session` keeps what happened in a
 //! session, and `log` keeps what `check` shows. Both use files below `state/sessions/` that are locked and sealed.
 //! `transcript` finds out what a session did, and `session_work` records it. `message` records what one of the agent's
 //! messages reports, and `loop_claims` leaves to a run what that run records. This file decides what happens at each
@@ -20,6 +20,7 @@ mod message;
 mod payload;
 mod session;
 mod session_work;
+mod tool_call;
 mod transcript;
 
 use std::io;
@@ -29,7 +30,9 @@ use self::loop_claims::is_imported;
 use self::message::{record_message, says_anything};
 use self::session::{Session, SessionName, is_resumed, kept_sessions, told_attempts};
 use self::session_work::{reason, record_session, tell};
-use crate::context::{BriefingRequest, Budget, briefing, reminder};
+use crate::agent_output::transcript::within_project;
+use crate::context::{BriefingRequest, Budget, briefing, hints, reminder};
+use crate::entry::Id;
 use crate::index::catalog::Area;
 use crate::recording::{SessionMessage, StateFolders, keep_message, kept_messages, session_run};
 use crate::settings::SessionRecording;
@@ -89,7 +92,8 @@ pub(crate) fn fire(
 ) -> HookAnswer {
     let mut running = RunningHook::new(workspace, folders, call, is_over);
     running.notes.extend(call.payload.problem.clone());
-    let output = if call.payload.is_of_sub_agent { None } else { running.act() };
+    let is_of_sub_agent = call.payload.sub_agent.is_some() && call.event != HookEvent::Tool;
+    let output = if is_of_sub_agent { None } else { running.act() };
     running.answer(output)
 }
 
@@ -103,7 +107,7 @@ pub(crate) fn fire_without_settings(
 ) -> HookAnswer {
     let mut running = RunningHook::new(workspace, folders, call, &|| true);
     if call.event == HookEvent::Stop
-        && !call.payload.is_of_sub_agent
+        && call.payload.sub_agent.is_none()
         && let Some((_, kept)) = running.keep()
     {
         running.tell_kept(kept);
@@ -158,6 +162,9 @@ impl<'a> RunningHook<'a> {
     }
 
     fn act(&mut self) -> Option<String> {
+        if self.call.event == HookEvent::Tool {
+            return self.tool();
+        }
         // This comes before everything that takes time, because the caller may end the hook at any moment after the
         // first question.
         let message = if self.call.event == HookEvent::Stop { self.keep() } else { None };
@@ -172,6 +179,7 @@ impl<'a> RunningHook<'a> {
         match self.call.event {
             HookEvent::SessionStart => return self.session_start(),
             HookEvent::Prompt => return self.prompt(),
+            HookEvent::Tool => {}
             HookEvent::Stop => self.stop(message),
             HookEvent::SessionEnd => self.session_end(),
         }
@@ -203,10 +211,23 @@ impl<'a> RunningHook<'a> {
             // Nothing can be written here, so it is unknown whether the session had it.
             Some(Err(_)) | None => !is_resumed(&source),
         };
+        if gets_it && let Some(name) = &self.session {
+            name.forget_claims(self.workspace);
+        }
+        self.write_hints();
         if self.record_kept() && self.workspace.settings.sessions_record == SessionRecording::Changes {
             self.record_earlier_sessions();
         }
         if gets_it { self.briefing() } else { None }
+    }
+
+    /// Writes the table that the hook at a tool's call reads. Without it, that hook is silent.
+    fn write_hints(&mut self) {
+        if self.can_read()
+            && let Ok(lock) = self.workspace.lock_within_git()
+        {
+            let _ = self.workspace.write_hints(&lock);
+        }
     }
 
     fn briefing(&mut self) -> Option<String> {
@@ -225,6 +246,18 @@ impl<'a> RunningHook<'a> {
             }
         }
         None
+    }
+
+    /// Returns what is known about the files of a tool's call and about the error in its output, once in a session.
+    fn tool(&self) -> Option<String> {
+        let session = self.session.as_ref()?;
+        let agent = self.call.payload.sub_agent.as_deref().unwrap_or_default();
+        let root = self.workspace.root().canonicalize().ok()?;
+        let [root, work] = [&root, self.call.folder().unwrap_or(&root)].map(|path| path.to_str());
+        let within = |file: &String| within_project(root?, work?, file);
+        let files: Vec<String> = self.call.tool.files.iter().filter_map(within).collect();
+        let is_new = &mut |id: &Id| session.claims(self.workspace, agent, id.as_str());
+        self.document(&hints(self.workspace, &files, &self.call.tool.output, is_new)?)
     }
 
     /// Returns entries about the prompt that the session has not been shown yet.

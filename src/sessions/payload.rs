@@ -25,8 +25,8 @@ pub(super) struct HookPayload {
     pub model: Option<String>,
     /// The client's name for the event.
     pub event: Option<String>,
-    /// Whether it is about an agent that another agent started.
-    pub is_of_sub_agent: bool,
+    /// The agent that it is about, if another agent started it.
+    pub sub_agent: Option<String>,
     /// Why none of the input could be read.
     pub problem: Option<String>,
     /// The turn that ends with the message.
@@ -98,7 +98,7 @@ impl HookPayload {
             transcript: field(client.transcript),
             model: field(&["model"]),
             event: field(&["hook_event_name"]),
-            is_of_sub_agent: text(&["agent_id", "agentId"]).is_some(),
+            sub_agent: text(&["agent_id", "agentId"]),
             problem: None,
             turn: field(&["turn_id", "prompt_id"]),
         }

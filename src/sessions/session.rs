@@ -25,6 +25,10 @@ const MAX_MESSAGES: usize = 100;
 const MAX_SHOWN: usize = 1_000;
 /// The longest name of a turn that is kept, in characters.
 const MAX_TURN: usize = 100;
+/// How many items an agent is shown in a session at calls of tools.
+const MAX_CLAIMS: usize = 8;
+/// The end of the names of the folders with the claimed items.
+const CLAIMS: &str = ".hints";
 /// The end of the files' names.
 const EXTENSION: &str = ".json";
 
@@ -88,6 +92,27 @@ impl SessionName {
         Ok(result)
     }
 
+    /// Claims an item for an agent of the session: the empty name is the session's own agent. Returns whether the agent
+    /// may be shown it: nobody claimed it before, and the agent was not shown too many. Of calls at once, one gets it.
+    pub(super) fn claims(&self, workspace: &Workspace, agent: &str, item: &str) -> bool {
+        let [agent, item] = [agent, item].map(|name| format!("{:016x}", xxh3_64(name.as_bytes())));
+        let Ok(folder) = workspace.store.make_state_folder(&self.claims_folder()) else { return false };
+        let Ok(names) = folder.names() else { return false };
+        let of_agent = names.iter().filter(|name| name.to_str().is_some_and(|name| name.starts_with(&agent)));
+        of_agent.count() < MAX_CLAIMS && folder.create_private(&format!("{agent}-{item}")).is_ok()
+    }
+
+    /// Forgets what the session's agents were shown at calls of tools: after a compaction, they no longer have it.
+    pub(super) fn forget_claims(&self, workspace: &Workspace) {
+        if let Ok(folder) = workspace.store.folder(&format!("state/{}", self.claims_folder())) {
+            let _ = folder.clear();
+        }
+    }
+
+    fn claims_folder(&self) -> String {
+        format!("{SESSIONS}/{}{CLAIMS}", self.stem())
+    }
+
     /// Returns the session without changing it.
     pub(super) fn read(&self, workspace: &Workspace) -> Session {
         sealed::read_locked(workspace, &self.0)
@@ -117,6 +142,9 @@ fn sweep(workspace: &Workspace) {
     for name in kept_sessions(workspace).into_iter().filter(is_old).take(MAX_SWEPT) {
         // Another process may have removed it.
         let _ = folder.remove_file(&name.0);
+        let claims = format!("{}{CLAIMS}", name.stem());
+        let _ = folder.descend(&claims).and_then(|claims| claims.clear());
+        let _ = folder.remove_folder(&claims);
     }
 }
 

@@ -18,8 +18,8 @@ impl ConfigValue {
         ConfigValue::Text(text.into())
     }
 
-    pub(super) fn map<const N: usize>(members: [(&str, ConfigValue); N]) -> ConfigValue {
-        ConfigValue::Map(members.map(|(key, value)| (key.to_owned(), value)).into())
+    pub(super) fn map<'t>(members: impl IntoIterator<Item = (&'t str, ConfigValue)>) -> ConfigValue {
+        ConfigValue::Map(members.into_iter().map(|(key, value)| (key.to_owned(), value)).collect())
     }
 
     /// Returns the values of all members of this name.

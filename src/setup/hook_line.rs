@@ -74,6 +74,7 @@ mod tests {
         for (event, agent, line) in [
             (HookEvent::SessionStart, None, "ralph-memory hook session-start || exit 0"),
             (HookEvent::Prompt, None, "ralph-memory hook prompt || exit 0"),
+            (HookEvent::Tool, None, "ralph-memory hook tool || exit 0"),
             (HookEvent::Stop, None, "ralph-memory hook stop || exit 0"),
             (HookEvent::SessionEnd, None, "ralph-memory hook session-end || exit 0"),
             (HookEvent::SessionStart, Some("codex"), "ralph-memory hook session-start --agent codex || exit 0"),

@@ -1,7 +1,7 @@
 //! The hooks of clients: the form of an entry, the names of the events, and the limits.
 
 use super::config_value::ConfigValue;
-use crate::sessions::HookEvent::{self, Prompt, SessionEnd, SessionStart, Stop};
+use crate::sessions::HookEvent::{self, Prompt, SessionEnd, SessionStart, Stop, Tool};
 
 /// The form of a hook's entry.
 #[derive(Debug, Clone, Copy)]
@@ -27,12 +27,15 @@ pub(super) struct Hooks {
     /// The client's names for the start of a session, a prompt, the end of a turn and the end of a session; empty for an
     /// event that it does not have.
     names: [&'static str; 4],
+    /// Its events after a call of a tool whose hooks may add text for the agent, and the tools for which they run; all of them
+    /// without a name.
+    tools: &'static [(&'static str, &'static str)],
     /// How long a hook may take, in the client's unit.
     limit: u32,
 }
 
 const fn hooks(form: HookForm, agent: Option<&'static str>, names: [&'static str; 4]) -> Hooks {
-    Hooks { form, agent, key: Some("hooks"), names, limit: 10 }
+    Hooks { form, agent, key: Some("hooks"), names, tools: &[], limit: 10 }
 }
 
 const NAMES: [&str; 4] = ["SessionStart", "UserPromptSubmit", "Stop", "SessionEnd"];
@@ -42,27 +45,42 @@ const QWEN_NAMES: [&str; 4] = ["UserPromptSubmit", "UserPromptSubmit", "Stop", "
 const GEMINI_NAMES: [&str; 4] = ["SessionStart", "BeforeAgent", "AfterAgent", "SessionEnd"];
 const MILLISECONDS: u32 = 10_000;
 
-pub(super) const CLAUDE: Hooks = hooks(HookForm::Group, None, NAMES);
-pub(super) const CODEX: Hooks = hooks(HookForm::Group, Some("codex"), NAMES);
-pub(super) const CURSOR: Hooks = hooks(HookForm::Flat, None, ["sessionStart", "", "stop", "sessionEnd"]);
-pub(super) const COPILOT: Hooks =
-    hooks(HookForm::Bash, Some("copilot"), ["sessionStart", "", "agentStop", "sessionEnd"]);
-pub(super) const VSCODE: Hooks =
-    hooks(HookForm::Command, Some("vscode"), ["SessionStart", "UserPromptSubmit", "Stop", ""]);
-pub(super) const GEMINI: Hooks = Hooks { limit: MILLISECONDS, ..hooks(HookForm::Group, Some("gemini"), GEMINI_NAMES) };
+pub(super) const CLAUDE: Hooks = Hooks {
+    tools: &[("PostToolUse", "Read|Edit|MultiEdit|Write|NotebookEdit"), ("PostToolUseFailure", "Bash")],
+    ..hooks(HookForm::Group, None, NAMES)
+};
+pub(super) const CODEX: Hooks = Hooks { tools: &[("PostToolUse", "")], ..hooks(HookForm::Group, Some("codex"), NAMES) };
+pub(super) const CURSOR: Hooks = Hooks {
+    tools: &[("postToolUse", ""), ("postToolUseFailure", "")],
+    ..hooks(HookForm::Flat, None, ["sessionStart", "", "stop", "sessionEnd"])
+};
+pub(super) const COPILOT: Hooks = Hooks {
+    tools: &[("postToolUse", ""), ("postToolUseFailure", "")],
+    ..hooks(HookForm::Bash, Some("copilot"), ["sessionStart", "", "agentStop", "sessionEnd"])
+};
+pub(super) const VSCODE: Hooks = Hooks {
+    tools: &[("PostToolUse", "")],
+    ..hooks(HookForm::Command, Some("vscode"), ["SessionStart", "UserPromptSubmit", "Stop", ""])
+};
+pub(super) const GEMINI: Hooks =
+    Hooks { tools: &[("AfterTool", "")], limit: MILLISECONDS, ..hooks(HookForm::Group, Some("gemini"), GEMINI_NAMES) };
 pub(super) const QWEN: Hooks = Hooks { limit: MILLISECONDS, ..hooks(HookForm::Group, Some("qwen"), QWEN_NAMES) };
 pub(super) const KIRO: Hooks = hooks(HookForm::Trigger, Some("kiro"), NAMES);
 pub(super) const DEVIN: Hooks = Hooks { key: None, ..hooks(HookForm::Group, Some("devin"), NAMES) };
 pub(super) const GOOSE: Hooks = hooks(HookForm::Group, Some("goose"), NAMES);
 
 impl Hooks {
-    /// Returns the events that the client has, with its names for them and the limits in its unit.
-    pub(super) fn events(&self) -> impl Iterator<Item = (HookEvent, &'static str, u32)> {
+    /// Returns the events that the client has, with its names for them, the tools for which they run, and the limits in its
+    /// unit. New ones come last: Codex knows a hook by its place.
+    pub(super) fn events(&self) -> impl Iterator<Item = (HookEvent, &'static str, &'static str, u32)> {
         let (limit, is_codex) = (self.limit, self.agent == Some("codex"));
-        let named = [SessionStart, Prompt, Stop, SessionEnd].into_iter().zip(self.names);
+        let named =
+            [SessionStart, Prompt, Stop, SessionEnd].into_iter().zip(self.names).map(|(event, name)| (event, name, ""));
+        let tools = self.tools.iter().map(|(name, tools)| (Tool, *name, *tools));
         // Codex gives the last one 3 s at most.
         let limit = move |event| if is_codex && event == SessionEnd { 3 } else { limit };
-        named.filter(|(_, name)| !name.is_empty()).map(move |(event, name)| (event, name, limit(event)))
+        let events = named.chain(tools).filter(|(_, name, _)| !name.is_empty());
+        events.map(move |(event, name, tools)| (event, name, tools, limit(event)))
     }
 }
 
@@ -77,13 +95,14 @@ impl HookForm {
     }
 
     /// Returns the entry that runs a line.
-    pub(super) fn value(self, line: &str, event: HookEvent, name: &str, timeout: u32) -> ConfigValue {
+    pub(super) fn value(self, line: &str, (event, name, tools, timeout): (HookEvent, &str, &str, u32)) -> ConfigValue {
         let (kind, line) = (ConfigValue::text("command"), ConfigValue::text(line));
         let timeout = ConfigValue::Number(timeout.to_string());
         match self {
             HookForm::Group => {
                 let handler = ConfigValue::map([("type", kind), ("command", line), ("timeout", timeout)]);
-                ConfigValue::map([("hooks", ConfigValue::List(vec![handler]))])
+                let matcher = (!tools.is_empty()).then(|| ("matcher", ConfigValue::text(tools)));
+                ConfigValue::map(matcher.into_iter().chain([("hooks", ConfigValue::List(vec![handler]))]))
             }
             HookForm::Trigger => ConfigValue::map([
                 ("name", ConfigValue::Text(format!("ralph-memory {}", event.as_str()))),

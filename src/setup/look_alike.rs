@@ -297,7 +297,7 @@ impl Setup {
 }
 
 fn table_of(client: SetupClient, scope: SetupScope) -> Vec<ClientFile> {
-    files(client, scope, PROGRAM, SetupOptions { each_prompt: true, allow_tools: true })
+    files(client, scope, PROGRAM, SetupOptions::ALL)
 }
 
 /// Returns everything that setup may have written in a scope.

@@ -87,7 +87,7 @@ choice! {
     }
 }
 
-/// What is set up in addition to the server, the hooks of a session, the instructions and the skill.
+/// What is set up beside the server, the hooks of a session, the instructions and the skill.
 ///
 /// ```
 /// use ralph_memory::setup::SetupOptions;
@@ -99,6 +99,13 @@ pub struct SetupOptions {
     pub each_prompt: bool,
     /// The permission for Claude Code to call the server's tools without asking.
     pub allow_tools: bool,
+    /// No hook at calls of tools.
+    pub no_tool_hook: bool,
+}
+
+impl SetupOptions {
+    /// Everything.
+    const ALL: SetupOptions = SetupOptions { each_prompt: true, allow_tools: true, no_tool_hook: false };
 }
 
 /// What setup knows about its environment: the folders, this program, and the variables.

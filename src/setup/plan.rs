@@ -96,7 +96,7 @@ impl Setup {
     /// [`Error::Invalid`] where the path of this program cannot be written into a file.
     pub fn plan_removal(&self, clients: &[SetupClient], scope: SetupScope) -> Result<SetupPlan> {
         let (program, _) = self.program_name()?;
-        let all = SetupOptions { each_prompt: true, allow_tools: true };
+        let all = SetupOptions::ALL;
         let mut draft = self.draft(scope);
         let mut problems = Vec::new();
         let mut planned = Vec::new();

@@ -211,7 +211,7 @@ fn format(client: SetupClient, path: &str, part: &RowPart) -> ConfigFormat {
 /// Returns the hooks in Claude Code's settings.
 pub(super) fn claude_hooks(scope: SetupScope) -> Vec<Want> {
     let command = OwnCommand { program: PROGRAM.to_owned(), is_users: scope == SetupScope::User, hook: None };
-    RowPart::Hooks(&CLAUDE).wants(&command, SetupOptions { each_prompt: true, allow_tools: true })
+    RowPart::Hooks(&CLAUDE).wants(&command, SetupOptions::ALL)
 }
 
 impl RowPart {
@@ -232,12 +232,16 @@ impl RowPart {
             }
             RowPart::Hooks(hooks) => {
                 let version = hooks.form.version().map(|version| at_root("version", version));
-                let events = hooks.events().filter(|(event, ..)| *event != HookEvent::Prompt || options.each_prompt);
-                let hook = |(event, name, limit)| {
+                let events = hooks.events().filter(|(event, ..)| match event {
+                    HookEvent::Prompt => options.each_prompt,
+                    HookEvent::Tool => !options.no_tool_hook,
+                    _ => true,
+                });
+                let hook = |(event, name, tools, limit)| {
                     let is_listed = matches!(hooks.form, HookForm::Trigger);
                     let path = hooks.key.into_iter().chain((!is_listed).then_some(name)).collect();
                     let command = OwnCommand { hook: Some((event, hooks.agent)), ..program.clone() };
-                    let value = hooks.form.value(&command.text(), event, name, limit);
+                    let value = hooks.form.value(&command.text(), (event, name, tools, limit));
                     Want { path, key: None, value, command: Some(command) }
                 };
                 version.into_iter().chain(events.map(hook)).collect()

@@ -47,7 +47,7 @@ pub(crate) use operation_log::record::{LoggedChange, LoggedOperation, OperationH
 pub use outside::write_file;
 pub(crate) use private::{open_own_file, private_names, read_if_begins, remove_private, rename_private, write_private};
 pub(crate) use read::Unreadable;
-pub(crate) use seal::SealKey;
+pub(crate) use seal::{SHORT_SUM, SealKey};
 pub(crate) use survey::{FolderState, LockState, Paths, Survey};
 pub(crate) use trust::Trust;
 pub(crate) use visit::SourceFiles;

@@ -9,6 +9,8 @@ use sha2::{Digest as _, Sha256};
 
 /// The length of a checksum and of a key, in bytes.
 pub(super) const SUM_BYTES: usize = 32;
+/// The length of a short checksum, in bytes.
+pub(crate) const SHORT_SUM: usize = 16;
 /// The length of a block of SHA-256, in bytes.
 const BLOCK: usize = 64;
 
@@ -42,6 +44,12 @@ impl SealKey {
         };
         let inner = parts.iter().fold(Sha256::new().chain_update(pad(0x36)), Sha256::chain_update);
         Sha256::new().chain_update(pad(0x5c)).chain_update(inner.finalize()).finalize().into()
+    }
+
+    /// Returns a short checksum of the concatenated parts, for a piece of a file that is read alone.
+    pub(crate) fn short_sum(&self, parts: &[&[u8]]) -> [u8; SHORT_SUM] {
+        let sum = self.sum(parts);
+        std::array::from_fn(|at| sum[at])
     }
 
     /// Returns the last line of a file with these bytes before it, with the line end that separates them.

@@ -6,6 +6,7 @@
 mod activity;
 mod entries;
 mod freshness;
+mod hints;
 mod init;
 mod locking;
 mod merge_driver;

@@ -108,7 +108,8 @@ fn one(at: &Path, random: &mut Random, outcome: &mut Outcome) {
     let all = SetupClient::ALL.iter().copied().filter(|client| scope == SetupScope::Project || !users.contains(client));
     let all: Vec<SetupClient> = all.collect();
     let clients: Vec<SetupClient> = (0..=random.below(3)).map(|_| *random.pick(&all)).collect();
-    let options = SetupOptions { each_prompt: random.below(2) == 0, allow_tools: random.below(2) == 0 };
+    let mut flip = || random.below(2) == 0;
+    let options = SetupOptions { each_prompt: flip(), allow_tools: flip(), no_tool_hook: flip() };
     let template = template(&at.join("template"), &clients, scope, options);
     let place = Place::new(&at.join("place"));
     let mut configs = BTreeMap::new();

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::setting_up::{of_library, with_program};
 use crate::support::{PROGRAM, Ran, TestBase};
 
-const ALL_OPTIONS: SetupOptions = SetupOptions { each_prompt: true, allow_tools: true };
+const ALL_OPTIONS: SetupOptions = SetupOptions { each_prompt: true, allow_tools: true, no_tool_hook: false };
 const OUR_SERVER: &str = r#""ralph-memory": {"command": "ralph-memory", "args": ["mcp"]}"#;
 
 fn run(base: &TestBase, arguments: &[&str]) -> Ran {

@@ -144,6 +144,7 @@ mod test_cases; // how many cases randomised tests try
 mod timeline; // the log, statistics, tasks and runs, and runs in progress
 mod told; // each attempt that is told is in the journal once, whoever tells it
 mod told_commands; // no command that a message tells runs the code of a clone
+mod tool_calls; // what agents are told after calls of tools
 mod transcripts; // event streams of agents
 mod transfers; // imports of each source, and exports that are taken back
 mod undoing; // `undo` after each command, `rename`, `edit` and `archive`

@@ -23,6 +23,14 @@ pub(super) enum Done {
     Created,
 }
 
+/// Returns a path relative to the project at `root`, for an agent that works in the folder `work`; `None` for a path that
+/// is outside.
+pub(crate) fn within_project(root: &str, work: &str, path: &str) -> Option<String> {
+    let mut touched = Touched::new(root);
+    touched.work_in(work);
+    touched.within(path)
+}
+
 /// The files that tools touched.
 #[derive(Debug, Default)]
 pub(super) struct Touched {

@@ -143,7 +143,7 @@ fn known(workspace: &Workspace, live: &Catalog, remedies: &[Id]) -> Vec<(RowId, 
 }
 
 /// Returns whether a client gives an entry to its agent anyway: it comes from its instructions or its rules.
-fn is_loaded(head: &Head) -> bool {
+pub(super) fn is_loaded(head: &Head) -> bool {
     head.imported.as_ref().is_some_and(|imported| matches!(imported.source.as_str(), "sections" | "rules"))
 }
 
@@ -181,7 +181,7 @@ fn references<'a>(
 
 /// Returns whether a file of the project is gone; a pattern is about whatever files there are. Other reasons to doubt an entry come from git, for which a session
 /// does not wait.
-fn is_gone(workspace: &Workspace, file: &str) -> bool {
+pub(super) fn is_gone(workspace: &Workspace, file: &str) -> bool {
     !is_pattern(file)
         && std::fs::symlink_metadata(workspace.root().join(file))
             .is_err_and(|error| error.kind() == ErrorKind::NotFound)

@@ -5,6 +5,7 @@
 
 mod briefing;
 mod events;
+mod hints;
 mod model_choice;
 mod recurring;
 mod remedies;
@@ -34,6 +35,7 @@ use crate::search::semantic::SemanticMemory;
 use crate::workspace::{View, Workspace};
 
 pub(crate) use self::briefing::briefing;
+pub(crate) use self::hints::hints;
 pub(crate) use self::model_choice::{choose_model, configured_models};
 pub(crate) use self::reminder::reminder;
 

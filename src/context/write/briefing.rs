@@ -267,7 +267,7 @@ fn bullets(references: &[Reference], shown: &[Id]) -> Vec<(Id, String)> {
     new.map(|reference| (reference.id.clone(), bullet(reference))).collect()
 }
 
-fn bullet(reference: &Reference) -> String {
+pub(super) fn bullet(reference: &Reference) -> String {
     // A line of someone else's text never begins with that text.
     let category = escape::short(reference.category.as_deref().unwrap_or("note"), NAME_CHARACTERS);
     let said = leading_prose(&reference.body);

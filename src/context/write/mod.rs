@@ -3,7 +3,7 @@
 //! One file per section, in their order in the text: `attempts`, `learnings`, `status`, `journal`, `knowledge`,
 //! `events`, `instructions`; `build` joins them. `budget` distributes the room, `section` selects what fits, `facts`
 //! describes attempts, `recurring` describes recurring errors and files for the status, and `escape` escapes text from
-//! entries. `briefing` writes briefings and reminders.
+//! entries. `briefing` writes briefings and reminders, and `hints` what the hook at a tool's call says.
 
 mod attempts;
 mod briefing;
@@ -12,6 +12,7 @@ mod build;
 mod escape;
 mod events;
 mod facts;
+mod hints;
 pub(crate) mod instructions;
 mod journal;
 mod knowledge;
@@ -28,6 +29,7 @@ pub(super) use briefing::{BriefingMaterial, DEFAULT_TOKENS, OpenTask, brief, che
 pub use budget::Budget;
 pub(super) use budget::default_budget;
 pub(super) use build::build;
+pub(super) use hints::{FailedAttempt, Hinted, hint_text};
 pub(super) use instructions::Instructions;
 
 /// Returns an entry in the form for a context: in a fence that it cannot close, with sigils defused and control

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::fingerprint::error_fingerprint;
+use super::fingerprint::{error_fingerprint, error_line, line_fingerprint};
 use super::sections::{Keep, PARTS};
 use super::{Account, Attempt, AttemptHead, NO_REPORT, Outcome, Sections};
 use crate::entry::fields::{self, ATTEMPT};
@@ -122,6 +122,7 @@ impl Attempt {
             tokens_in: _,
             tokens_out: _,
             error_fingerprint: _,
+            line_fingerprint: _,
             account: _,
             section,
             error_category,
@@ -213,6 +214,7 @@ impl AttemptHead {
     /// Measures the body.
     pub(in crate::entry) fn measure(&mut self, sections: &Sections) {
         self.error_fingerprint = self.error(sections).and_then(error_fingerprint);
+        self.line_fingerprint = self.error(sections).and_then(error_line).and_then(line_fingerprint);
         self.account = self.account_of(sections);
     }
 

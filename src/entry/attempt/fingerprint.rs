@@ -6,10 +6,52 @@ use crate::text::words;
 
 /// The length from which a word of hexadecimal digits counts as an address or a hash, if one is a digit.
 const LONG_HEX: usize = 8;
+/// The longest line that is compared with others, in bytes.
+const MAX_LINE: usize = 2_000;
 /// The words by which programs call an error.
 const WORDS_OF_ERRORS: [&str; 7] = ["error", "failed", "failure", "fatal", "panicked", "panic", "exception"];
 /// The units of durations and sizes, which change with the number before them.
 const UNITS: [&str; 14] = ["ns", "us", "µs", "ms", "s", "sec", "secs", "m", "min", "mins", "h", "b", "kb", "mb"];
+
+/// The beginnings of lines that say only that something failed, in lower case and folded: any two failures may have them.
+const CLOSINGS: [&str; 18] = [
+    "error: could not compile",
+    "error: aborting due to",
+    "error: test failed, to rerun",
+    "error: process didn't exit successfully",
+    "for more information about this error",
+    "test result: failed",
+    "thread 'main' panicked at",
+    "thread 'main' (0) panicked at",
+    "assertion `left == right` failed",
+    "assertionerror: expected",
+    "traceback (most recent call last)",
+    "failures (",
+    "npm err!",
+    "npm error",
+    "make: ***",
+    "make[0]: ***",
+    "error command failed with exit code",
+    "process completed with exit code",
+];
+/// The fewest words that tell one error from others.
+const LEAST_WORDS: usize = 4;
+
+/// Returns the fingerprint of a line of a program's output that tells one error from others: equal for lines that differ
+/// only in case, white space, paths, numbers and addresses. `None` for a line that many errors share.
+pub(crate) fn line_fingerprint(line: &str) -> Option<u64> {
+    let line = line.trim();
+    // A program that prints all of its output in one line has no lines to compare.
+    if line.len() > MAX_LINE {
+        return None;
+    }
+    let line = line.split_whitespace().map(folded).collect::<Vec<_>>().join(" ");
+    let is_telling = |word: &String| word.chars().filter(|letter| letter.is_alphabetic()).count() > 1;
+    let n_telling = words(&line).into_iter().filter(is_telling).count();
+    let is_rule = line.starts_with(['=', '-', '_', '*']);
+    let is_closing = CLOSINGS.iter().any(|closing| line.starts_with(closing));
+    if n_telling < LEAST_WORDS || is_rule || is_closing { None } else { error_fingerprint(&line) }
+}
 
 /// Returns a hash of an error's text, equal for texts that differ only in case, white space, paths, numbers and
 /// addresses; `None` for a text without a letter.
@@ -30,6 +72,12 @@ pub(crate) fn error_fingerprint(text: &str) -> Option<u64> {
 pub(crate) fn error_line(text: &str) -> Option<&str> {
     let lines = || text.lines().map(str::trim).filter(|line| line.contains(char::is_alphabetic));
     lines().find(|line| says_error(line)).or_else(|| lines().next_back())
+}
+
+/// Returns the lines of an output that may be the most telling one of an error.
+pub(crate) fn error_lines(text: &str) -> Vec<&str> {
+    let last = text.lines().rfind(|line| line.contains(char::is_alphabetic));
+    text.lines().filter(|line| line.len() <= MAX_LINE && says_error(line)).chain(last).collect()
 }
 
 /// Returns whether a line has a word by which programs call an error, or the name of an exception.
@@ -161,5 +209,31 @@ mod tests {
         for text in ["", " \n", "123", "---"] {
             assert_eq!(error_fingerprint(text), None, "{text:?}");
         }
+    }
+    #[test]
+    fn only_a_line_that_tells_errors_apart_has_a_fingerprint() {
+        let check = |line: &str, expected: bool| assert_eq!(line_fingerprint(line).is_some(), expected, "{line:?}");
+        check("test keep::tests::stays_open_for_a_minute ... FAILED", true);
+        check("TypeError: Cannot read properties of undefined (reading 'id')", true);
+        check("error[E0425]: cannot find value `idle` in this scope", true);
+        check("thread 'keep::tests::idle' panicked at src/keep.rs:10:5:", true);
+        for line in [
+            "error[E0308]: mismatched types",
+            "FAILED tests/test_x.py::test_y - AssertionError: assert 1 == 2",
+            "error: could not compile `shop` (lib test) due to 2 previous errors",
+            "error: test failed, to rerun pass `--lib`",
+            "test result: FAILED. 2 passed; 1 failed; 0 ignored; finished in 0.01s",
+            "thread 'main' panicked at src/main.rs:2:5:",
+            "thread 'main' (4711) panicked at src/main.rs:2:5:",
+            "===== 1 failed, 3 passed, 2 warnings in 0.31s =====",
+            "npm ERR! Test failed.  See above for more details.",
+            "make[2]: *** [Makefile:12: all] Error 2 in the folder",
+            "",
+        ] {
+            check(line, false);
+        }
+        check(&"error in the words ".repeat(200), false);
+        let one = line_fingerprint("error: the server at 10.0.0.1:80 closed the connection after 31 s");
+        assert_eq!(one, line_fingerprint("  Error: the server at 10.2.0.7:8080 closed the connection after 9 s"));
     }
 }

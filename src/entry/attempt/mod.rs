@@ -15,7 +15,7 @@ use crate::text::choice;
 use crate::text::secret::redact;
 
 pub(crate) use file::{MAX_LIST, MAX_SECTION_BYTES};
-pub(crate) use fingerprint::error_line;
+pub(crate) use fingerprint::{error_line, error_lines, line_fingerprint};
 #[cfg(any(test, feature = "runner"))]
 pub(crate) use {file::prepare_text, sections::Keep};
 
@@ -242,6 +242,10 @@ pub struct AttemptHead {
     /// A hash of its error, equal for two attempts whose errors differ only in paths, numbers and addresses; `None` if
     /// there is no error text.
     pub error_fingerprint: Option<u64>,
+    /// The same of the error's most telling line, which the output of another command may have; `None` if that line tells
+    /// no error from others.
+    #[serde(default)]
+    pub(crate) line_fingerprint: Option<u64>,
     /// How much its body says.
     #[serde(default)]
     pub(crate) account: Account,

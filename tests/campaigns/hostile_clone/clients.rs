@@ -57,7 +57,7 @@ impl Own {
                 let home_variable = home.clone().into_os_string();
                 let variable = |name: &str| (name == "HOME").then(|| home_variable.clone());
                 let setup = Setup::new(&project, program, StateFolders::of_user(&variable), &variable);
-                let options = SetupOptions { each_prompt: true, allow_tools: true };
+                let options = SetupOptions { each_prompt: true, allow_tools: true, no_tool_hook: false };
                 // Not every client has files of both.
                 let Ok(plan) = setup.plan(&[client], scope, options) else { continue };
                 setup.apply(plan).unwrap();

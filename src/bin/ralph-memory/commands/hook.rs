@@ -1,4 +1,5 @@
-//! `hook`: what agents' clients call when a session begins, at a prompt, when the agent stops, and when the session ends.
+//! `hook`: what agents' clients call when a session begins, at a prompt, after a call of a tool, when the agent stops, and
+//! when the session ends.
 //!
 //! It always ends with exit code 0, because other codes drop a prompt or make an agent continue forever. It always ends
 //! in time, whatever the memory contains: a thread does the work, and the process does not wait long for it.
@@ -42,24 +43,27 @@ const LIMITS: HookLimits = {
 };
 /// How often the time is looked at.
 const TICK: Duration = Duration::from_millis(5);
-/// The variable that switches hooks off, with the value 0.
+/// The variables that switch hooks off with the value 0: all of them, and the one after calls of tools.
 const SWITCH: &str = "RALPH_MEMORY_HOOK";
+const TOOL_SWITCH: &str = "RALPH_MEMORY_HOOK_TOOL";
 
 /// Answer an agent's client at an event of a session; `setup` registers this
 ///
 /// It reads the client's JSON from standard input, and writes an answer in the client's form to standard output: one
 /// document, or nothing. At the beginning of a session, that is the briefing that `context` prints, once. At a prompt,
-/// it is entries about the prompt, if any share enough words with it. When the agent stops, what its last message
-/// reports is recorded.
+/// it is entries about the prompt, if any share enough words with it. After a call of a tool, it is what is known about
+/// exactly the file that was read or changed, or the error that was printed; each thing once in a session. When the
+/// agent stops, what its last message reports is recorded.
 ///
-/// The exit code is always 0, even for wrong options. Without a memory, during `run`, and with `RALPH_MEMORY_HOOK=0`,
-/// it does nothing. `check` shows the last errors.
+/// The exit code is always 0, even for wrong options. Without a memory, during `run` (but for `tool`), and with
+/// `RALPH_MEMORY_HOOK=0`, it does nothing; with `RALPH_MEMORY_HOOK_TOOL=0`, `tool` alone does nothing. `check` shows the
+/// last errors.
 #[derive(Debug, Clone, clap::Args)]
 #[command(after_help = "In a client's file, each command ends in `|| exit 0`, for machines without the program:
   ralph-memory hook session-start || exit 0
   ralph-memory hook stop --agent codex || exit 0")]
 pub(crate) struct HookArgs {
-    /// The event: session-start, prompt, stop or session-end
+    /// The event: session-start, tool, prompt, stop or session-end
     #[arg(value_name = "EVENT", value_parser = event)]
     event: HookEvent,
     /// The client: claude, codex, cursor, copilot, vscode, gemini, qwen, kiro, devin, opencode or goose [default:
@@ -74,8 +78,9 @@ fn event(name: &str) -> Result<HookEvent, String> {
 }
 
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &HookArgs) -> Exit {
-    let is_off = std::env::var_os(SWITCH).is_some_and(|value| value == "0");
-    if is_off || run_of_environment().is_some() {
+    let is_tool = args.event == HookEvent::Tool;
+    let is_off = |switch: &str| std::env::var_os(switch).is_some_and(|value| value == "0");
+    if is_off(SWITCH) || is_tool && is_off(TOOL_SWITCH) || !is_tool && run_of_environment().is_some() {
         return Exit::Done;
     }
     let (globals, own) = (globals.clone(), args.clone());

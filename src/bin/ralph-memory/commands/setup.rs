@@ -53,11 +53,14 @@ pub(crate) struct SetupArgs {
     check: bool,
     /// Undo what setup did. Files that nobody has changed since get their previous bytes back. What others have written
     /// stays
-    #[arg(long, conflicts_with_all = ["each_prompt", "allow_tools"])]
+    #[arg(long, conflicts_with_all = ["each_prompt", "allow_tools", "no_tool_hook"])]
     remove: bool,
     /// Also search the memory at each prompt, in clients whose hooks can add text there
     #[arg(long)]
     each_prompt: bool,
+    /// Do not tell the agent, after a call of a tool, what the memory knows about the file or the error
+    #[arg(long)]
+    no_tool_hook: bool,
     /// Let Claude Code call the memory's tools without asking each time
     #[arg(long)]
     allow_tools: bool,
@@ -205,7 +208,11 @@ fn plan(
     if args.remove {
         return Ok(setup.plan_removal(clients, args.scope)?);
     }
-    let options = SetupOptions { each_prompt: args.each_prompt, allow_tools: args.allow_tools || args.yes };
+    let options = SetupOptions {
+        each_prompt: args.each_prompt,
+        allow_tools: args.allow_tools || args.yes,
+        no_tool_hook: args.no_tool_hook,
+    };
     let plan = setup.plan(clients, args.scope, options)?;
     let is_open = plan.clients.contains(&SetupClient::Claude) && !options.allow_tools;
     if !asks || args.check || args.dry_run || !is_open {

@@ -1,0 +1,328 @@
+//! The table of hints: from a file of the project, or the line of an error, to the entries that know something about it.
+//!
+//! A hook asks it at every call of a tool, so an answer reads one bucket of the table and the rows that were added since,
+//! however many entries there are. A row says what one entry file says alone. Whoever reads it decides whether that still
+//! counts, and finds the file unchanged before quoting it.
+//!
+//! The file has a header, the offsets of the buckets, the buckets, and then frames of rows that were added since. Each of
+//! these pieces has a checksum of its own, because it is read alone.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt as _;
+
+use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::{Xxh3, xxh3_64};
+use zerocopy::byteorder::little_endian::{U32, U64};
+use zerocopy::{FromBytes, FromZeros as _, Immutable, IntoBytes, KnownLayout, Unaligned};
+
+use crate::entry::path::is_pattern;
+use crate::entry::{Head, Id};
+use crate::store::{SHORT_SUM, SealKey};
+use crate::text::{fold, nfc};
+
+/// What the file begins with: its form.
+const FORM: [u8; 8] = *b"hints 1\n";
+/// How many rows a bucket has on average.
+const ROWS_OF_BUCKET: usize = 8;
+/// The largest bucket that is read, in bytes.
+const MAX_BUCKET: usize = 256 * 1024;
+/// How many bytes of frames there may be, before the table is written anew.
+const MAX_FRAMES: u64 = 64 * 1024;
+/// How many rows of one key are kept, the newest ones.
+const MAX_OF_KEY: usize = 32;
+/// A file that more tasks than this changed, and more than a tenth of the attempts, belongs to none of them: a lock file, a
+/// list of changes.
+const MAX_TASKS_OF_FILE: usize = 5;
+/// An error of more tasks than this belongs to none of them.
+const MAX_TASKS_OF_ERROR: usize = 3;
+
+/// What an entry file says about a key.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum HintKind {
+    /// The entry is about the file.
+    About,
+    /// The entry is about the files that match this pattern.
+    Pattern(String),
+    /// The attempt changed the file, and failed if this is true.
+    Changed(bool),
+    /// The attempt failed with the error.
+    Failed,
+    /// The attempt did the task.
+    Did,
+    /// The entry supersedes another one.
+    Supersedes,
+    /// So many tasks share the key that it says nothing about any of them.
+    Shared,
+}
+
+/// A row of the table.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Hint {
+    key: u64,
+    pub(crate) kind: HintKind,
+    /// The entry's file, relative to `.ralph/`.
+    pub(crate) path: String,
+    /// A hash of the file's bytes (XXH3, 64 bits).
+    pub(crate) bytes: u64,
+    /// The key of the attempt's task; 0 for what is no attempt.
+    pub(crate) task: u64,
+    /// When the attempt began, in seconds since 1970.
+    pub(crate) at: i64,
+}
+
+/// Returns the key of a file of the project.
+pub(crate) fn key_of_file(path: &str) -> u64 {
+    key("file", &nfc(path))
+}
+
+/// Returns the key of the error with this [fingerprint](crate::entry::attempt::line_fingerprint).
+pub(crate) fn key_of_error(fingerprint: u64) -> u64 {
+    key("error", &fingerprint.to_string())
+}
+
+/// Returns the key of all patterns.
+pub(crate) fn key_of_patterns() -> u64 {
+    key("patterns", "")
+}
+
+/// Returns the key of what supersedes an entry.
+pub(crate) fn key_of_superseded(id: &Id) -> u64 {
+    key("superseded", id.as_str())
+}
+
+fn key(kind: &str, name: &str) -> u64 {
+    let mut hash = Xxh3::new();
+    hash.update(kind.as_bytes());
+    hash.update(b"\0");
+    hash.update(name.as_bytes());
+    hash.digest()
+}
+
+/// Returns the rows of an entry file with this head and these bytes.
+pub(crate) fn rows_of(path: &str, bytes: u64, head: &Head) -> Vec<Hint> {
+    let mut rows = Vec::new();
+    let task = head.task_id.clone().unwrap_or_else(|| fold(&head.title));
+    let task = if head.attempt.is_some() { key("task", &task) } else { 0 };
+    let at = head.created_at.map_or(0, |at| at.timestamp());
+    let mut add = |key, kind| rows.push(Hint { key, kind, path: path.to_owned(), bytes, task, at });
+    if !head.valid {
+        return rows;
+    }
+    if let Some(attempt) = &head.attempt {
+        let has_failed = attempt.outcome.is_failure_of_task();
+        for file in attempt.files.created.iter().chain(&attempt.files.modified) {
+            add(key_of_file(file), HintKind::Changed(has_failed));
+        }
+        if let Some(error) = attempt.line_fingerprint {
+            add(key_of_error(error), HintKind::Failed);
+        }
+        if attempt.outcome.is_success() == Some(true) {
+            add(task, HintKind::Did);
+        }
+        return rows;
+    }
+    // Archived knowledge is out of use.
+    if path.starts_with("archive/") {
+        return rows;
+    }
+    for file in &head.files {
+        if is_pattern(file) {
+            add(key_of_patterns(), HintKind::Pattern(file.clone()));
+        } else {
+            add(key_of_file(file), HintKind::About);
+        }
+    }
+    for id in &head.supersedes {
+        add(key_of_superseded(id), HintKind::Supersedes);
+    }
+    rows
+}
+
+/// The beginning of the file.
+#[derive(Debug, Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+#[repr(C)]
+struct HintHeader {
+    form: [u8; 8],
+    /// A hash of the entry files that the table was made of.
+    stamp: U64,
+    n_buckets: U32,
+    /// Where the buckets end and the frames begin, in bytes.
+    end: U32,
+    sum: [u8; SHORT_SUM],
+}
+
+impl HintHeader {
+    fn sealed(self, key: &SealKey) -> [u8; SHORT_SUM] {
+        let HintHeader { form, stamp, n_buckets, end, sum: _ } = self;
+        key.short_sum(&[&form, stamp.as_bytes(), n_buckets.as_bytes(), end.as_bytes()])
+    }
+}
+
+/// Returns the table of these rows, which were made of entry files with this stamp.
+pub(crate) fn table(rows: Vec<Hint>, stamp: u64, key: &SealKey) -> Vec<u8> {
+    let rows = without_shared(rows);
+    let n_buckets = (rows.len() / ROWS_OF_BUCKET).next_power_of_two();
+    let mut buckets: Vec<Vec<Hint>> = vec![Vec::new(); n_buckets];
+    for row in rows {
+        buckets[bucket_of(row.key, n_buckets)].push(row);
+    }
+    let number = |n: usize| U32::new(u32::try_from(n).unwrap_or(u32::MAX));
+    let start = size_of::<HintHeader>() + (n_buckets + 1) * size_of::<U32>();
+    let (mut offsets, mut content) = (vec![number(start)], Vec::new());
+    for (at, bucket) in buckets.iter().enumerate() {
+        if !bucket.is_empty() {
+            let bytes = postcard::to_stdvec(bucket).unwrap_or_default();
+            content.extend_from_slice(&key.short_sum(&[&stamp.to_le_bytes(), &at.to_le_bytes(), &bytes]));
+            content.extend_from_slice(&bytes);
+        }
+        offsets.push(number(start + content.len()));
+    }
+    let (stamp, end) = (U64::new(stamp), number(start + content.len()));
+    let header = HintHeader { form: FORM, stamp, n_buckets: number(n_buckets), end, sum: [0; SHORT_SUM] };
+    let header = HintHeader { sum: header.sealed(key), ..header };
+    [header.as_bytes(), offsets.as_bytes(), &content].concat()
+}
+
+fn bucket_of(key: u64, n_buckets: usize) -> usize {
+    // There are fewer than 2^32 buckets.
+    usize::try_from(key % n_buckets.max(1) as u64).unwrap_or_default()
+}
+
+/// Leaves one row of a key that many tasks share, and the newest ones of the others.
+fn without_shared(mut rows: Vec<Hint>) -> Vec<Hint> {
+    let mut attempts: Vec<&str> = rows.iter().filter(|row| row.task != 0).map(|row| row.path.as_str()).collect();
+    attempts.sort_unstable();
+    attempts.dedup();
+    let n_attempts = attempts.len();
+    rows.sort_by(|one, other| (one.key, -one.at, &one.path).cmp(&(other.key, -other.at, &other.path)));
+    let mut kept = Vec::with_capacity(rows.len());
+    for of_key in rows.chunk_by(|one, other| one.key == other.key) {
+        let of_kind = |is_it: fn(&HintKind) -> bool| of_key.iter().filter(move |row| is_it(&row.kind));
+        let changed = of_kind(|kind| matches!(kind, HintKind::Changed(_)));
+        let is_of_all = changed.clone().count() * 10 > n_attempts && n_tasks(changed) > MAX_TASKS_OF_FILE;
+        let is_shared = is_of_all || n_tasks(of_kind(|kind| *kind == HintKind::Failed)) > MAX_TASKS_OF_ERROR;
+        let (of_tasks, of_entries): (Vec<&Hint>, Vec<&Hint>) = of_key.iter().partition(|row| row.task != 0);
+        kept.extend(of_entries.into_iter().cloned());
+        if is_shared {
+            kept.extend(of_tasks.first().map(|row| Hint { kind: HintKind::Shared, ..(*row).clone() }));
+        } else {
+            let told = of_tasks.into_iter().filter(|row| row.kind != HintKind::Changed(false));
+            kept.extend(told.take(MAX_OF_KEY).cloned());
+        }
+    }
+    kept
+}
+
+fn n_tasks<'a>(rows: impl Iterator<Item = &'a Hint>) -> usize {
+    let mut tasks: Vec<u64> = rows.map(|row| row.task).collect();
+    tasks.sort_unstable();
+    tasks.dedup();
+    tasks.len()
+}
+
+/// Returns the frame that adds rows to the table with this stamp.
+pub(crate) fn frame(rows: &[Hint], stamp: u64, key: &SealKey) -> Vec<u8> {
+    let bytes = postcard::to_stdvec(rows).unwrap_or_default();
+    let length = U32::new(u32::try_from(bytes.len()).unwrap_or(u32::MAX));
+    let sum = key.short_sum(&[b"frame", &stamp.to_le_bytes(), &bytes]);
+    [length.as_bytes(), &sum, &bytes].concat()
+}
+
+/// A table in a file. What is torn or forged in it counts as missing.
+pub(crate) struct HintTable {
+    file: File,
+    key: SealKey,
+    header: HintHeader,
+    /// The rows that were added, oldest first.
+    added: Vec<Hint>,
+    /// Whether there is room for another frame.
+    pub(crate) has_room: bool,
+}
+
+impl HintTable {
+    /// Opens a table; `None` if it was not written with this key.
+    pub(crate) fn open(file: File, key: SealKey) -> Option<HintTable> {
+        let mut header = HintHeader::new_zeroed();
+        file.read_exact_at(header.as_mut_bytes(), 0).ok()?;
+        if header.form != FORM || header.sealed(&key) != header.sum {
+            return None;
+        }
+        let end = u64::from(header.end.get());
+        let size = file.metadata().ok()?.len().saturating_sub(end);
+        let mut table = HintTable { file, key, header, added: Vec::new(), has_room: size < MAX_FRAMES };
+        table.added = table.frames(end, size.min(2 * MAX_FRAMES));
+        Some(table)
+    }
+
+    /// Returns the hash of the entry files that the table was made of.
+    pub(crate) fn stamp(&self) -> u64 {
+        self.header.stamp.get()
+    }
+
+    fn frames(&self, end: u64, size: u64) -> Vec<Hint> {
+        let mut bytes = vec![0; usize::try_from(size).unwrap_or_default()];
+        if self.file.read_exact_at(&mut bytes, end).is_err() {
+            return Vec::new();
+        }
+        let (mut rest, mut added) = (bytes.as_slice(), Vec::new());
+        while let Some((length, after)) = rest.split_first_chunk::<4>()
+            && let Some((sum, after)) = after.split_first_chunk::<SHORT_SUM>()
+            && let Some((frame, after)) = after.split_at_checked(u32::from_le_bytes(*length) as usize)
+        {
+            if self.key.short_sum(&[b"frame", &self.stamp().to_le_bytes(), frame]) == *sum {
+                added.extend(postcard::from_bytes::<Vec<Hint>>(frame).unwrap_or_default());
+            }
+            rest = after;
+        }
+        added
+    }
+
+    /// Returns the rows of a key, newest first. Of several rows of a file, the one that was written last counts.
+    pub(crate) fn rows(&self, key: u64) -> Vec<Hint> {
+        let mut rows = self.bucket(key).unwrap_or_default();
+        rows.extend(self.added.iter().cloned());
+        rows.retain(|row| row.key == key);
+        rows.reverse();
+        let mut seen: Vec<(String, HintKind)> = Vec::new();
+        rows.retain(|row| {
+            let name = (row.path.clone(), row.kind.clone());
+            let is_new = !seen.contains(&name);
+            seen.push(name);
+            is_new
+        });
+        rows.sort_by_key(|row| -row.at);
+        rows
+    }
+
+    /// Returns the rows of the attempts among these; none if many tasks share the key.
+    pub(crate) fn attempts<'a>(&self, rows: &'a [Hint]) -> Vec<&'a Hint> {
+        let is_shared = rows.iter().any(|row| row.kind == HintKind::Shared);
+        let of_error = rows.iter().filter(|row| row.kind == HintKind::Failed);
+        if is_shared || n_tasks(of_error) > MAX_TASKS_OF_ERROR {
+            return Vec::new();
+        }
+        rows.iter()
+            .filter(|row| matches!(row.kind, HintKind::Failed | HintKind::Changed(true) | HintKind::Did))
+            .collect()
+    }
+
+    fn bucket(&self, key: u64) -> Option<Vec<Hint>> {
+        let n_buckets = self.header.n_buckets.get() as usize;
+        let at = bucket_of(key, n_buckets);
+        let mut offsets = [U32::ZERO; 2];
+        let place = size_of::<HintHeader>() + at * size_of::<U32>();
+        self.file.read_exact_at(offsets.as_mut_bytes(), place as u64).ok()?;
+        let [start, end] = offsets.map(|offset| offset.get() as usize);
+        let size = end.checked_sub(start).filter(|size| (SHORT_SUM..=MAX_BUCKET).contains(size))?;
+        let mut bytes = vec![0; size];
+        self.file.read_exact_at(&mut bytes, start as u64).ok()?;
+        let (sum, bytes) = bytes.split_first_chunk::<SHORT_SUM>()?;
+        let own = self.key.short_sum(&[&self.stamp().to_le_bytes(), &at.to_le_bytes(), bytes]);
+        (own == *sum).then(|| postcard::from_bytes(bytes).ok()).flatten()
+    }
+}
+
+/// Returns the hash of a file's bytes that rows have.
+pub(crate) fn hash_of(bytes: &[u8]) -> u64 {
+    xxh3_64(bytes)
+}

@@ -1,0 +1,68 @@
+//! Keeps the table of hints up to date: each write of an entry adds to it, and it is written anew when a session begins.
+
+use xxhash_rust::xxh3::Xxh3;
+
+use super::Workspace;
+use crate::entry::read;
+use crate::error::Result;
+use crate::index::catalog::{Area, Catalog};
+use crate::index::hints::{self, Hint, HintTable};
+use crate::store::Lock;
+
+/// The file, in `state/`.
+const HINTS: &str = "hints";
+
+impl Workspace {
+    /// Returns the table of hints; `None` if this program wrote none here, for this user.
+    pub(crate) fn hints(&self) -> Option<HintTable> {
+        let file = self.store.folder("state").ok()?.open_file(HINTS).ok()?;
+        HintTable::open(file, self.store.state_key().ok()??)
+    }
+
+    /// Adds to the table what the entry file at `path` says. If it cannot be written, the next session writes it anew.
+    pub(super) fn add_hints(&self, path: &str) {
+        let Some(table) = self.hints() else { return };
+        let Ok(file) = self.store.read(path) else { return };
+        let rows = hints::rows_of(path, hints::hash_of(&file.bytes), &read(path, &file.bytes).head);
+        if rows.is_empty() || !table.has_room {
+            return;
+        }
+        let Ok(Some(key)) = self.store.state_key() else { return };
+        let frame = hints::frame(&rows, table.stamp(), &key);
+        let _ = self.store.folder("state").and_then(|state| state.append_file(HINTS, &frame));
+    }
+
+    /// Writes the table anew, if entries changed since it was written.
+    ///
+    /// # Errors
+    ///
+    /// Those of the file system.
+    pub(crate) fn write_hints(&self, lock: &Lock) -> Result<()> {
+        let catalogs = [Area::Live, Area::Archive].map(|area| self.catalog(area));
+        let stamp = stamp(&catalogs);
+        if self.hints().is_some_and(|table| table.stamp() == stamp) {
+            return Ok(());
+        }
+        let failed = |source| crate::error::Error::Io { action: "seal", path: self.store.state().join(HINTS), source };
+        let key = self.store.make_state_key().map_err(failed)?;
+        let rows_of = |catalog: &Catalog| -> Vec<Hint> {
+            let rows = catalog.rows().filter(|row| catalog.is_indexable(*row));
+            rows.flat_map(|row| hints::rows_of(&catalog.path(row), catalog.fingerprint(row), &catalog.head(row)))
+                .collect()
+        };
+        let rows = catalogs.iter().flat_map(rows_of).collect();
+        self.store.write_state(lock, HINTS, &hints::table(rows, stamp, &key))
+    }
+}
+
+/// Returns a hash that differs if an entry file differs.
+fn stamp(catalogs: &[Catalog]) -> u64 {
+    let mut hash = Xxh3::new();
+    for catalog in catalogs {
+        for row in catalog.rows() {
+            hash.update(catalog.path(row).as_bytes());
+            hash.update(&catalog.fingerprint(row).to_le_bytes());
+        }
+    }
+    hash.digest()
+}

@@ -1,0 +1,253 @@
+//! What the hook at a call of a tool says: about exactly the file and the error at hand, once, and otherwise nothing.
+
+use std::fs;
+
+use ralph_memory::entry::{Files, Outcome, Sections, Validation, parse_time};
+use ralph_memory::memory::Report;
+use ralph_memory::{Knowledge, Task};
+use serde_json::{Value, json};
+
+use crate::support::{NOW, TestBase};
+
+const ERROR: &str = "test keep::tests::stays_open_for_a_minute ... FAILED";
+
+/// A project with a pitfall about a file.
+fn sample() -> TestBase {
+    let base = TestBase::new();
+    base.write("src/keep.rs", "x").write("src/other.rs", "y");
+    let body = "The server closes idle connections after 60 s, so ping every 30 s. There is more.";
+    let pitfall = Knowledge::new("Idle connections are closed", ["net"], body);
+    let files = vec!["src/keep.rs".to_owned()];
+    base.memory().add(&Knowledge { category: Some("pitfall".to_owned()), files, ..pitfall }).unwrap();
+    begin(&base, "s-0");
+    base
+}
+
+/// Begins a session, which writes the table that the hook reads.
+fn begin(base: &TestBase, session: &str) {
+    let input = json!({"session_id": session, "hook_event_name": "SessionStart", "source": "startup"});
+    base.with(["hook", "session-start"]).input(input.to_string()).run().answer(0);
+}
+
+/// Records an attempt at a task that changed `src/keep.rs`; a failed one with this output of its verification.
+fn attempt(base: &TestBase, task: &str, now: &str, outcome: Outcome, said: &str, output: &str) {
+    let memory = base.memory().with_clock({
+        let now = parse_time(now).unwrap();
+        move || now.into()
+    });
+    let open = memory.begin(&Task::new(task), &memory.new_run()).unwrap();
+    let failed = outcome != Outcome::Done;
+    let sections = Sections {
+        what_tried: if failed { "A longer timeout.".to_owned() } else { said.to_owned() },
+        why_failed: if failed { said.to_owned() } else { String::new() },
+        validation_output: output.to_owned(),
+        ..Sections::default()
+    };
+    let validation = Validation { command: "cargo test".to_owned(), exit_code: i32::from(failed), duration_ms: 1 };
+    let files = Files { modified: vec!["src/keep.rs".to_owned()], ..Files::default() };
+    let report = Report { outcome: Some(outcome), sections, files, validation: Some(validation), ..Report::default() };
+    memory.finish(&open, &report).unwrap();
+}
+
+/// What a client sends after a call of a tool.
+fn read(session: &str, file: &str) -> Value {
+    json!({"session_id": session, "hook_event_name": "PostToolUse", "tool_name": "Read", "tool_input": {"file_path": file}})
+}
+
+fn failed(session: &str, output: &str) -> Value {
+    let error = format!("Exit code 101\nrunning 3 tests\n{output}\n");
+    json!({"session_id": session, "hook_event_name": "PostToolUseFailure", "tool_name": "Bash", "tool_input": {"command": "cargo test"}, "error": error})
+}
+
+/// Returns what the agent is told.
+#[track_caller]
+fn told(base: &TestBase, input: &Value) -> String {
+    let answer = base.with(["hook", "tool"]).input(input.to_string()).run().answer(0);
+    if answer.is_empty() {
+        return answer;
+    }
+    let answer: Value = serde_json::from_str(&answer).unwrap();
+    assert_eq!(answer["hookSpecificOutput"]["hookEventName"], input["hook_event_name"]);
+    answer["hookSpecificOutput"]["additionalContext"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn an_agent_that_reads_a_file_is_told_what_is_known_about_it() {
+    let base = sample();
+    attempt(&base, "Keep connections open", NOW, Outcome::Failed, "The server closes them.", ERROR);
+    let text = told(&base, &read("s-1", &base.at("src/keep.rs").display().to_string()));
+    let lines: Vec<&str> = text.lines().skip(2).collect();
+    assert_eq!(lines.len(), 2, "{text}");
+    assert_eq!(
+        lines[0],
+        "- **[pitfall]** Idle connections are closed: The server closes idle connections after 60 s, so ping every 30 s. \
+         (`knowledge/idle-connections-are-closed`)"
+    );
+    let start =
+        "- An attempt at \"Keep connections open\" changed `src/keep.rs` and failed: The server closes them (`journal/";
+    assert!(lines[1].starts_with(start), "{}", lines[1]);
+    // Each item once in a session, and again in another one.
+    assert_eq!(told(&base, &read("s-1", "src/keep.rs")), "");
+    assert_eq!(told(&base, &read("s-2", "src/keep.rs")), text);
+    for silent in [
+        read("s-1", "src/other.rs"),
+        read("s-3", "/etc/passwd"),
+        read("s-3", "../x"),
+        json!({}),
+        json!({"session_id": "s-3"}),
+    ] {
+        assert_eq!(told(&base, &silent), "", "{silent}");
+    }
+}
+
+#[test]
+fn an_agent_that_meets_a_known_error_is_told_why_and_what_solved_it() {
+    let base = sample();
+    attempt(&base, "Keep connections open", "2026-11-18T10:00:00Z", Outcome::Failed, "The server closes them.", ERROR);
+    let text = told(&base, &failed("s-1", ERROR));
+    let why = "- An attempt at \"Keep connections open\" failed with this error: The server closes them (`journal/";
+    assert!(text.contains(why) && !text.contains("succeeded"), "{text}");
+    assert_eq!(told(&base, &failed("s-1", ERROR)), "", "once");
+    attempt(&base, "Keep connections open", "2026-11-19T10:00:00Z", Outcome::Done, "A ping every 30 s.", "");
+    let text = told(&base, &failed("s-2", ERROR));
+    assert!(text.contains(". A later one succeeded: A ping every 30 s (`journal/"), "{text}");
+    // The task is done, so its failures say nothing about the file any more.
+    let text = told(&base, &read("s-3", "src/keep.rs"));
+    assert!(text.contains("pitfall") && !text.contains("An attempt"), "{text}");
+    for silent in [
+        failed("s-4", "test keep::tests::another_one_of_the_tests ... FAILED"),
+        failed("s-4", "error: test failed, to rerun pass `--lib`"),
+        json!({"session_id": "s-4", "hook_event_name": "PostToolUse", "tool_name": "Bash", "tool_input": {"command": "cargo test"}, "tool_response": {"stdout": ERROR}}),
+    ] {
+        assert_eq!(told(&base, &silent), "", "{silent}");
+    }
+}
+
+#[test]
+fn what_does_not_count_any_more_is_not_told() {
+    let base = sample();
+    let entry = ".ralph/knowledge/idle-connections-are-closed.md";
+    let before = base.read(entry);
+    let check = |session: &str, change: &dyn Fn(), is_told: bool| {
+        change();
+        assert_eq!(!told(&base, &read(session, "src/keep.rs")).is_empty(), is_told, "{session}");
+    };
+    // Changed by hand, it speaks from the next session on.
+    check("changed", &|| fs::write(base.at(entry), before.replace("60 s", "90 s")).unwrap(), false);
+    check("next session", &|| begin(&base, "s-5"), true);
+    for (session, line) in [
+        ("expired", "expires_at: \"2026-01-01T00:00:00Z\""),
+        ("proposed", "status: proposed"),
+        ("scoped", "scope: \"task:x\""),
+    ] {
+        check(
+            session,
+            &|| {
+                fs::write(base.at(entry), before.replacen("---\n", &format!("---\n{line}\n"), 1)).unwrap();
+                begin(&base, session);
+            },
+            false,
+        );
+    }
+    check(
+        "as before",
+        &|| {
+            fs::write(base.at(entry), &before).unwrap();
+            begin(&base, "s-6");
+        },
+        true,
+    );
+    let newer = Knowledge::new("Connections stay open", ["net"], "The server was replaced.");
+    let supersedes = vec![ralph_memory::Id::parse("knowledge/idle-connections-are-closed").unwrap()];
+    check(
+        "superseded",
+        &|| drop(base.memory().add(&Knowledge { supersedes: supersedes.clone(), ..newer.clone() }).unwrap()),
+        false,
+    );
+}
+
+#[test]
+fn what_many_tasks_share_says_nothing() {
+    let base = sample();
+    for number in 0..7 {
+        attempt(&base, &format!("Task {number}"), NOW, Outcome::Failed, "It failed.", ERROR);
+    }
+    assert_eq!(told(&base, &failed("s-1", ERROR)), "");
+    begin(&base, "s-2");
+    let text = told(&base, &read("s-2", "src/keep.rs"));
+    assert!(text.contains("pitfall") && !text.contains("An attempt"), "{text}");
+}
+
+#[test]
+fn a_session_is_told_eight_items_and_again_after_a_compaction() {
+    let base = sample();
+    for number in 0..12 {
+        let fact = Knowledge::new(format!("Fact {number}"), ["net"], format!("It is {number}."));
+        base.memory().add(&Knowledge { files: vec![format!("src/{number}.rs")], ..fact }).unwrap();
+    }
+    let heard = |agent: Option<&str>| {
+        let calls = (0..12).map(|number| {
+            let mut call = read("s-1", &format!("src/{number}.rs"));
+            call["agent_id"] = json!(agent);
+            told(&base, &call)
+        });
+        calls.filter(|text| !text.is_empty()).count()
+    };
+    assert_eq!([heard(None), heard(None), heard(Some("a-1")), heard(Some("a-1"))], [8, 0, 8, 0]);
+    let compacted = json!({"session_id": "s-1", "hook_event_name": "SessionStart", "source": "compact"});
+    base.with(["hook", "session-start"]).input(compacted.to_string()).run().answer(0);
+    assert_eq!(heard(None), 8);
+}
+
+#[test]
+fn a_pattern_speaks_for_the_files_that_it_matches() {
+    let base = TestBase::new();
+    let fact = Knowledge::new("Migrations are frozen", ["db"], "Add a new one.");
+    base.memory().add(&Knowledge { files: vec!["db/**/*.sql".to_owned()], ..fact }).unwrap();
+    begin(&base, "s-0");
+    assert!(told(&base, &read("s-1", "db/2026/0001.sql")).contains("Migrations are frozen"));
+    assert_eq!(told(&base, &read("s-1", "db/README.md")), "");
+}
+
+#[test]
+fn a_table_that_is_not_ours_or_torn_is_silent() {
+    let base = sample();
+    let table = base.at(".ralph/state/hints");
+    let whole = fs::read(&table).unwrap();
+    let mut silent = 0;
+    let mut check = |name: &str, bytes: &[u8]| {
+        fs::write(&table, bytes).unwrap();
+        silent += usize::from(told(&base, &read(name, "src/keep.rs")).is_empty());
+    };
+    let mut damaged = Vec::new();
+    for at in 0..whole.len() {
+        let mut bytes = whole.clone();
+        bytes[at] ^= 1;
+        damaged.push(bytes);
+    }
+    for (at, bytes) in damaged.iter().enumerate().step_by(7) {
+        check(&format!("bit {at}"), bytes);
+    }
+    let n_bits = damaged.len().div_ceil(7);
+    check("empty", b"");
+    check("cut", &whole[..whole.len() / 2]);
+    check("other", b"hints 1\n\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff");
+    assert_eq!(silent, n_bits + 3, "each bit is sealed");
+    fs::remove_file(&table).unwrap();
+    assert_eq!(told(&base, &read("none", "src/keep.rs")), "");
+    fs::write(&table, &whole).unwrap();
+    assert!(!told(&base, &read("whole", "src/keep.rs")).is_empty());
+}
+
+#[test]
+fn the_hook_is_switched_off_alone_and_speaks_during_a_run() {
+    let base = sample();
+    let answer = |session: &str, name: &str, value: &str| {
+        let input = read(session, "src/keep.rs").to_string();
+        base.with(["hook", "tool"]).env(name, value).input(input).run().answer(0)
+    };
+    assert_eq!(answer("s-1", "RALPH_MEMORY_HOOK_TOOL", "0"), "");
+    assert_eq!(answer("s-1", "RALPH_MEMORY_HOOK", "0"), "");
+    assert_ne!(answer("s-1", "RALPH_RUN_ID", "run-1a2b3c4d"), "");
+    assert_eq!(base.with(["hook", "prompt"]).env("RALPH_MEMORY_HOOK_TOOL", "0").input("{}").run().answer(0), "");
+}
