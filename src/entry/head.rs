@@ -3,8 +3,8 @@
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
-use super::body::described;
 use super::knowledge::unsettled;
+use super::lead::described;
 use super::path::is_project_path;
 use super::{AttemptHead, Id, Kind, Scope, Source, is_ahead};
 use crate::error::Problem;

@@ -11,6 +11,7 @@ pub(crate) mod frontmatter;
 pub(crate) mod guard;
 mod head;
 pub(crate) mod knowledge;
+pub(crate) mod lead;
 pub(crate) mod merge;
 mod names;
 pub(crate) mod outline;

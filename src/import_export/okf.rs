@@ -11,9 +11,9 @@ use serde_json::{Value, json};
 
 use super::concept::OWN_ID;
 use super::export::check_path;
-use crate::entry::body::leading_prose;
 use crate::entry::edit::rendered;
 use crate::entry::frontmatter::{Fields, fields_of, quote};
+use crate::entry::lead::leading_prose;
 use crate::entry::path::display_path;
 use crate::entry::relink::as_markdown;
 use crate::entry::{Entry, Head, Id, Source, read, timestamp};

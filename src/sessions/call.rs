@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::dialect::{self, Dialect};
 use super::payload::{HookPayload, object};
-use super::tool_call::ToolCall;
+use super::tool_call::ToolUse;
 use crate::error::{Error, Result};
 use crate::text::choice;
 
@@ -54,7 +54,7 @@ pub struct HookCall {
     pub(super) client: &'static Dialect,
     pub(super) payload: HookPayload,
     /// What the client says about the call of a tool; nothing at another event.
-    pub(super) tool: ToolCall,
+    pub(super) tool: ToolUse,
     folder: Option<PathBuf>,
 }
 
@@ -84,7 +84,7 @@ impl HookCall {
             })?,
             None => dialect::recognised(&object, variable),
         };
-        let tool = if event == HookEvent::Tool { ToolCall::new(&object, client) } else { ToolCall::default() };
+        let tool = if event == HookEvent::Tool { ToolUse::new(&object, client) } else { ToolUse::default() };
         let payload = HookPayload { problem, ..HookPayload::new(&object, client) };
         let variables = FOLDERS.iter().filter_map(|name| variable(name)).map(PathBuf::from);
         let mut folders = payload.folder.iter().map(PathBuf::from).chain(variables);

@@ -28,7 +28,7 @@ use std::path::PathBuf;
 
 use self::loop_claims::is_imported;
 use self::message::{record_message, says_anything};
-use self::session::{Session, SessionName, is_resumed, kept_sessions, told_attempts};
+use self::session::{MAX_ASKED, Session, SessionName, is_resumed, kept_sessions, told_attempts};
 use self::session_work::{reason, record_session, tell};
 use crate::agent_output::transcript::within_project;
 use crate::context::{BriefingRequest, Budget, briefing, hints, reminder};
@@ -41,6 +41,7 @@ use crate::workspace::Workspace;
 
 pub use self::call::{HookCall, HookEvent};
 pub(crate) use self::log::{HookLog, hook_log};
+pub(crate) use self::session::active_session;
 pub(crate) use self::transcript::prompt_in;
 
 /// The sizes of a briefing, in tokens. The first is the usual one; a smaller one is taken if the document is too long.
@@ -49,12 +50,8 @@ const BRIEFINGS: [usize; 4] = [1_200, 800, 500, 300];
 const MAX_KEPT: usize = 5;
 /// How many earlier sessions are recorded when a session begins.
 const MAX_SESSIONS: usize = 2;
-/// How many sessions are examined for that.
-const MAX_LOOKED_AT: usize = 1_000;
 /// How long a session without a reported end must be idle to count as ended, in hours.
 const IDLE_HOURS: i64 = 1;
-/// How long a session without a reported end counts as open for its client's server, in hours.
-const OPEN_HOURS: i64 = 24;
 
 /// The result of a hook.
 ///
@@ -162,9 +159,6 @@ impl<'a> RunningHook<'a> {
     }
 
     fn act(&mut self) -> Option<String> {
-        if self.call.event == HookEvent::Tool {
-            return self.tool();
-        }
         // This comes before everything that takes time, because the caller may end the hook at any moment after the
         // first question.
         let message = if self.call.event == HookEvent::Stop { self.keep() } else { None };
@@ -179,7 +173,7 @@ impl<'a> RunningHook<'a> {
         match self.call.event {
             HookEvent::SessionStart => return self.session_start(),
             HookEvent::Prompt => return self.prompt(),
-            HookEvent::Tool => {}
+            HookEvent::Tool => return self.tool(),
             HookEvent::Stop => self.stop(message),
             HookEvent::SessionEnd => self.session_end(),
         }
@@ -425,7 +419,7 @@ impl<'a> RunningHook<'a> {
     fn record_earlier_sessions(&mut self) {
         let now = self.workspace.now();
         let mut n_recorded = 0;
-        for name in kept_sessions(self.workspace).into_iter().take(MAX_LOOKED_AT) {
+        for name in kept_sessions(self.workspace).into_iter().take(MAX_ASKED) {
             let session = name.read(self.workspace);
             let Some(path) = session.transcript.as_ref().filter(|_| !session.is_settled) else { continue };
             let written = path.metadata().and_then(|data| data.modified()).map(chrono::DateTime::from);
@@ -442,23 +436,6 @@ impl<'a> RunningHook<'a> {
             }
         }
     }
-}
-
-/// Returns the run of a session in progress: the session with this id, unless hooks know that it has ended; otherwise
-/// the client's only open session. A server may outlive the session in which its client started it.
-pub(crate) fn active_session(workspace: &Workspace, client: &str, id: Option<&str>) -> Option<String> {
-    let own = id.map(|id| (id, SessionName::of(id).read(workspace)));
-    if let Some((id, session)) = own.as_ref().filter(|(_, session)| !session.is_closed) {
-        return Some(session.run.clone().unwrap_or_else(|| session_run(client, id)));
-    }
-    let now = workspace.now();
-    let names = kept_sessions(workspace).into_iter().take(MAX_LOOKED_AT);
-    let is_open = |session: &Session| {
-        !session.is_closed && session.client == client && (now - session.acted_at).num_hours() < OPEN_HOURS
-    };
-    let mut open = names.map(|name| name.read(workspace)).filter(is_open).filter_map(|session| session.run);
-    let only = open.next().filter(|_| open.next().is_none());
-    only.or_else(|| own.and_then(|(_, session)| session.run))
 }
 
 /// Removes the file of a message after it was recorded.

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::recording::sealed::{self, SESSIONS};
+use crate::recording::session_run;
 use crate::text::shorten;
 use crate::workspace::Workspace;
 
@@ -17,8 +18,10 @@ const KEPT: TimeDelta = TimeDelta::days(7);
 const MAX_SWEPT: usize = 50;
 /// Equal events within this time count as one event that several clients, or several files of one client, report.
 const SAME_EVENT: TimeDelta = TimeDelta::seconds(10);
-/// In how many sessions to look for what they were shown.
-const MAX_ASKED: usize = 1_000;
+/// How many sessions are examined to answer a question.
+pub(super) const MAX_ASKED: usize = 1_000;
+/// How long a session without a reported end counts as open for its client's server, in hours.
+const OPEN_HOURS: i64 = 24;
 /// How many messages of a session are remembered.
 const MAX_MESSAGES: usize = 100;
 /// How many of the entries that a session was shown are remembered.
@@ -130,6 +133,23 @@ pub(super) fn kept_sessions(workspace: &Workspace) -> Vec<SessionName> {
 pub(super) fn told_attempts(workspace: &Workspace) -> Vec<String> {
     let shown = kept_sessions(workspace).into_iter().take(MAX_ASKED).flat_map(|name| name.read(workspace).shown);
     shown.filter(|id| id.starts_with("journal/")).collect()
+}
+
+/// Returns the run of a session in progress: the session with this id, unless hooks know that it has ended; otherwise
+/// the client's only open session. A server may outlive the session in which its client started it.
+pub(crate) fn active_session(workspace: &Workspace, client: &str, id: Option<&str>) -> Option<String> {
+    let own = id.map(|id| (id, SessionName::of(id).read(workspace)));
+    if let Some((id, session)) = own.as_ref().filter(|(_, session)| !session.is_closed) {
+        return Some(session.run.clone().unwrap_or_else(|| session_run(client, id)));
+    }
+    let now = workspace.now();
+    let names = kept_sessions(workspace).into_iter().take(MAX_ASKED);
+    let is_open = |session: &Session| {
+        !session.is_closed && session.client == client && (now - session.acted_at).num_hours() < OPEN_HOURS
+    };
+    let mut open = names.map(|name| name.read(workspace)).filter(is_open).filter_map(|session| session.run);
+    let only = open.next().filter(|_| open.next().is_none());
+    only.or_else(|| own.and_then(|(_, session)| session.run))
 }
 
 /// Removes old sessions.

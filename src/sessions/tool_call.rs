@@ -33,16 +33,16 @@ const MAX_DEPTH: usize = 4;
 
 /// A call of a tool.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct ToolCall {
+pub(super) struct ToolUse {
     /// The files that it read or changed, as the client names them.
     pub(super) files: Vec<String>,
     /// The output of a command that failed, or may have failed.
     pub(super) output: String,
 }
 
-impl ToolCall {
+impl ToolUse {
     /// Reads the payload of a client's hook.
-    pub(super) fn new(payload: &Map<String, Value>, client: &Dialect) -> ToolCall {
+    pub(super) fn new(payload: &Map<String, Value>, client: &Dialect) -> ToolUse {
         let arguments = first(payload, &ARGUMENTS).map(parsed).unwrap_or_default();
         let text = |keys: &[&str]| arguments.as_object().and_then(|object| first(object, keys)).map(joined);
         let command = text(&COMMANDS);
@@ -63,7 +63,7 @@ impl ToolCall {
         if is_read && let Some(result) = result {
             collect(result, MAX_DEPTH, &mut output);
         }
-        ToolCall { files, output: without_escapes(&ends(&output)) }
+        ToolUse { files, output: without_escapes(&ends(&output)) }
     }
 }
 
@@ -90,7 +90,7 @@ fn parsed(value: &Value) -> Value {
 /// Returns a text, or the words of a list.
 fn joined(value: &Value) -> String {
     match value {
-        Value::Array(words) => words.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" "),
+        Value::Array(words) => shlex::try_join(words.iter().filter_map(Value::as_str)).unwrap_or_default(),
         value => value.as_str().unwrap_or_default().to_owned(),
     }
 }
@@ -186,7 +186,7 @@ mod tests {
 
     #[track_caller]
     fn check(client: &str, payload: &Value, files: &[&str], output: &str) {
-        let call = ToolCall::new(payload.as_object().unwrap(), named(client).unwrap());
+        let call = ToolUse::new(payload.as_object().unwrap(), named(client).unwrap());
         assert_eq!(
             (call.files, call.output.trim()),
             (files.iter().map(|file| (*file).to_owned()).collect(), output),
@@ -201,7 +201,7 @@ mod tests {
         check("copilot", &json!({"toolName": "view", "toolArgs": "{\"path\": \"a.rs\"}"}), &["a.rs"], "");
         let patch = "*** Begin Patch\n*** Update File: src/a.rs\n@@\n-x\n+y\n*** Add File: b.rs\n+z\n*** End Patch";
         let patch = json!({"tool_name": "apply_patch", "tool_input": {"command": patch}, "tool_response": "Success"});
-        let call = ToolCall::new(patch.as_object().unwrap(), named("codex").unwrap());
+        let call = ToolUse::new(patch.as_object().unwrap(), named("codex").unwrap());
         assert_eq!(call.files, ["src/a.rs", "b.rs"]);
         let shell = |line: &str| json!({"tool_name": "Bash", "tool_input": {"command": line}, "tool_response": "text"});
         check("codex", &shell("cd src && sed -n 1,20p a.rs | head -5"), &["a.rs"], "");

@@ -41,6 +41,8 @@ impl Want {
     /// Returns what a file without it lacks, in words; `None` if that says nothing to a person.
     pub(super) fn described(&self) -> Option<String> {
         match self.event() {
+            // A client may have two events for it.
+            Some(HookEvent::Tool) => Some(format!("the hook `tool` at `{}`", self.path.last()?)),
             Some(event) => Some(format!("the hook `{}`", event.as_str())),
             None if self.is_server() => Some("the server".to_owned()),
             None => (!self.is_any()).then(|| "the permission".to_owned()),

@@ -7,8 +7,8 @@ use std::time::{Duration, SystemTime};
 
 use serde::Serialize;
 
-use super::Workspace;
 use super::activity::Work;
+use super::{Workspace, hints};
 use crate::entry::Entry;
 use crate::error::{Error, Result};
 use crate::index::catalog::{Area, Catalog, Scan};
@@ -231,7 +231,7 @@ impl Workspace {
     /// Updates the index after the entry at `path` was written. A failure is left to the next call: a write is complete
     /// when its file is.
     pub(crate) fn commit_written(&self, pending: Pending, path: &str) {
-        self.add_hints(path);
+        hints::add(&self.store, path);
         let Pending { catalog, lock: Some(lock) } = pending else { return };
         let started = SystemTime::now();
         match self.committed(Area::Live).filter(|_| catalog.index_is_known()) {

@@ -7,29 +7,33 @@ use crate::entry::read;
 use crate::error::Result;
 use crate::index::catalog::{Area, Catalog};
 use crate::index::hints::{self, Hint, HintTable};
-use crate::store::Lock;
+use crate::store::{Lock, Store};
 
 /// The file, in `state/`.
 const HINTS: &str = "hints";
 
+/// Adds to the table what the entry file at `path` says. If it cannot be written, the next session writes it anew.
+pub(super) fn add(store: &Store, path: &str) {
+    let Some(table) = open(store) else { return };
+    let Ok(file) = store.read(path) else { return };
+    let rows = hints::rows_of(path, hints::hash_of(&file.bytes), &read(path, &file.bytes).head);
+    if rows.is_empty() || !table.has_room {
+        return;
+    }
+    let Ok(Some(key)) = store.state_key() else { return };
+    let frame = hints::frame(&rows, table.stamp(), &key);
+    let _ = store.folder("state").and_then(|state| state.append_file(HINTS, &frame));
+}
+
+fn open(store: &Store) -> Option<HintTable> {
+    let file = store.folder("state").ok()?.open_file(HINTS).ok()?;
+    HintTable::open(file, store.state_key().ok()??)
+}
+
 impl Workspace {
     /// Returns the table of hints; `None` if this program wrote none here, for this user.
     pub(crate) fn hints(&self) -> Option<HintTable> {
-        let file = self.store.folder("state").ok()?.open_file(HINTS).ok()?;
-        HintTable::open(file, self.store.state_key().ok()??)
-    }
-
-    /// Adds to the table what the entry file at `path` says. If it cannot be written, the next session writes it anew.
-    pub(super) fn add_hints(&self, path: &str) {
-        let Some(table) = self.hints() else { return };
-        let Ok(file) = self.store.read(path) else { return };
-        let rows = hints::rows_of(path, hints::hash_of(&file.bytes), &read(path, &file.bytes).head);
-        if rows.is_empty() || !table.has_room {
-            return;
-        }
-        let Ok(Some(key)) = self.store.state_key() else { return };
-        let frame = hints::frame(&rows, table.stamp(), &key);
-        let _ = self.store.folder("state").and_then(|state| state.append_file(HINTS, &frame));
+        open(&self.store)
     }
 
     /// Writes the table anew, if entries changed since it was written.
@@ -40,7 +44,7 @@ impl Workspace {
     pub(crate) fn write_hints(&self, lock: &Lock) -> Result<()> {
         let catalogs = [Area::Live, Area::Archive].map(|area| self.catalog(area));
         let stamp = stamp(&catalogs);
-        if self.hints().is_some_and(|table| table.stamp() == stamp) {
+        if open(&self.store).is_some_and(|table| table.stamp() == stamp) {
             return Ok(());
         }
         let failed = |source| crate::error::Error::Io { action: "seal", path: self.store.state().join(HINTS), source };

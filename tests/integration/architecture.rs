@@ -32,7 +32,7 @@ const ORDER: [(&str, bool); 22] = [
     ("internals", false),
 ];
 /// The pure parts of modules that are not pure as a whole.
-const PURE_PARTS: [&str; 14] = [
+const PURE_PARTS: [&str; 15] = [
     "src/context/mod.rs",
     "src/context/write/",
     "src/diagnostics/check/",
@@ -46,6 +46,7 @@ const PURE_PARTS: [&str; 14] = [
     "src/search/retrieve/",
     "src/sessions/dialect.rs",
     "src/sessions/payload.rs",
+    "src/sessions/tool_call.rs",
     "src/workspace/watch/changes.rs",
 ];
 /// Crates that only some files may name.
@@ -73,6 +74,7 @@ const CRATES: [(&str, &[&str]); 24] = [
             "src/runner/command.rs",
             "src/setup/hook_line.rs",
             "src/agent_output/transcript/codex.rs",
+            "src/sessions/tool_call.rs",
         ],
     ),
     ("signal_hook", &["src/bin/", "src/runner/interrupt.rs"]),

@@ -316,7 +316,7 @@ fn every_example_of_an_entry_is_valid() {
             &block.text,
         );
         // The source of the imported one.
-        base.write("CLAUDE.md", "");
+        base.write("CLAUDE.md", "## Testing\n\nRun `just test` before each commit.\n");
         let ran = base.run(["check", "--strict"]);
         assert_eq!(ran.code, Some(0), "{}: {ran}", block.place);
         n_entries += 1;

@@ -273,7 +273,7 @@ fn wrong_calls_end_well_and_say_what_is_wrong() {
         assert!(ran.stderr.contains(expected), "{ran}");
     };
     says(&["hook"], "<EVENT>");
-    says(&["hook", "compact"], "must be one of session-start, prompt, stop, session-end");
+    says(&["hook", "compact"], "must be one of session-start, tool, prompt, stop, session-end");
     says(&["hook", "stop", "--each"], "unexpected argument '--each'");
     says(&["hook", "stop", "--json", "--each"], "unexpected argument '--each'");
     says(&["--json", "hook", "stop", "more"], "unexpected argument 'more'");

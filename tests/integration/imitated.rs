@@ -365,7 +365,7 @@ fn an_entry_that_runs_the_same_is_connected() {
         let base = TestBase::new();
         run(&base, &["setup", client]).says(0, "created");
         base.write(path, text);
-        let ran = run(&base, &["setup", client, "--check"]);
+        let ran = run(&base, &["setup", client, "--check", "--no-tool-hook"]);
         assert!(!ran.stderr.contains("error"), "{text}: {ran}");
         ran.says(0, "connected");
     };

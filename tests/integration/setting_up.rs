@@ -218,7 +218,7 @@ fn a_set_up_client_is_connected_until_it_is_removed() {
     exit 1
     --- stdout
     .claude/rules/ralph-memory.md lacks the instructions (Claude Code)
-    .claude/settings.json lacks the hook `session-start`, the hook `stop`, the hook `session-end` (Claude Code)
+    .claude/settings.json lacks the hook `session-start`, the hook `stop`, the hook `session-end`, the hook `tool` at `PostToolUse`, the hook `tool` at `PostToolUseFailure` (Claude Code)
     .claude/skills/ralph-memory/SKILL.md lacks the file (Claude Code)
     .mcp.json lacks the server (Claude Code)
     ");
@@ -226,7 +226,7 @@ fn a_set_up_client_is_connected_until_it_is_removed() {
     exit 0
     --- stdout
     created  .claude/rules/ralph-memory.md +9 -0
-    created  .claude/settings.json +40 -0
+    created  .claude/settings.json +64 -0
     created  .claude/skills/ralph-memory/SKILL.md +36 -0
     created  .mcp.json +8 -0
     next: Claude Code: start it in this folder, trust the folder, and approve the server; `/mcp` shows its state. Sessions in a subfolder have the server and no hooks
@@ -248,7 +248,7 @@ fn a_set_up_client_is_connected_until_it_is_removed() {
     exit 0
     --- stdout
     deleted  .claude/rules/ralph-memory.md +0 -9
-    deleted  .claude/settings.json +0 -51
+    deleted  .claude/settings.json +0 -75
     deleted  .claude/skills/ralph-memory/SKILL.md +0 -36
     deleted  .mcp.json +0 -8
     ");
@@ -688,7 +688,7 @@ fn hooks_of_codex_that_nobody_trusted_are_told() {
         let folder = if scope == "user" { base.home().join(".codex") } else { base.at(".codex") };
         let told = said();
         assert!(told.contains("nobody has trusted the hooks in ") && told.contains("then run `/hooks`"), "{told}");
-        assert!(told.contains("(SessionStart, Stop, SessionEnd)"), "{told}");
+        assert!(told.contains("(SessionStart, Stop, SessionEnd, PostToolUse)"), "{told}");
         // Codex writes this when a person trusts them.
         let hooks = folder.canonicalize().unwrap().join("hooks.json").display().to_string();
         let config = base.home().join(".codex/config.toml");
@@ -696,10 +696,13 @@ fn hooks_of_codex_that_nobody_trusted_are_told() {
         let before = fs::read_to_string(&config).unwrap_or_default();
         let trust = |event: &str| format!("\n[hooks.state.\"{hooks}:{event}:0:0\"]\ntrusted_hash = \"sha256:0a\"\n");
         fs::write(&config, format!("{before}{}{}", trust("session_start"), trust("session_end"))).unwrap();
-        assert!(said().contains("hooks.json (Stop), so it skips them"), "{}", said());
+        assert!(said().contains("hooks.json (Stop, PostToolUse), so it skips them"), "{}", said());
         fs::write(
             &config,
-            ["session_start", "stop", "session_end"].map(trust).into_iter().fold(before, |all, one| all + &one),
+            ["session_start", "stop", "session_end", "post_tool_use"]
+                .map(trust)
+                .into_iter()
+                .fold(before, |all, one| all + &one),
         )
         .unwrap();
         assert!(!said().contains("nobody has trusted"), "{}", said());

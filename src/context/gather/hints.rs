@@ -112,8 +112,10 @@ impl HintSource<'_> {
         let head = &entry.head;
         let is_event = class(head.category.as_deref()) == Class::Event && head.category.as_deref() != Some("decision");
         let is_superseded = || {
-            let by = self.table.rows(key_of_superseded(&id));
-            by.iter().any(|row| self.workspace.store.read(&row.path).is_ok())
+            // An entry in a folder may be meant by its name alone.
+            let names = [Some(id.clone()), Id::parse(id.stem())];
+            let mut by = names.into_iter().flatten().flat_map(|name| self.table.rows(key_of_superseded(&name)));
+            by.any(|row| self.workspace.store.read(&row.path).is_ok())
         };
         let counts = head.valid
             && head.scope == Scope::Project
@@ -128,7 +130,7 @@ impl HintSource<'_> {
             category: head.category.clone(),
             recency: head.recency(),
             unverified: head.files.iter().find(|file| is_gone(self.workspace, file)).cloned(),
-            body: entry.body,
+            body: entry.said(),
             id,
         })
     }

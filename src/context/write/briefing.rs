@@ -8,7 +8,7 @@ use chrono::{DateTime, Utc};
 use super::instructions::reporting;
 use super::{Budget, escape, facts, own_title};
 use crate::context::{ErrorLine, NumberedAttempt, Reference};
-use crate::entry::body::leading_prose;
+use crate::entry::lead::leading_prose;
 use crate::entry::{Id, Outcome};
 use crate::error::{Problem, Result};
 use crate::text::first_sentence;

@@ -5,7 +5,7 @@ use super::escape;
 use crate::context::Reference;
 use crate::entry::Id;
 use crate::entry::attempt::Attempt;
-use crate::entry::body::leading_prose;
+use crate::entry::lead::leading_prose;
 use crate::text::first_sentence;
 use crate::text::secret::redact;
 
