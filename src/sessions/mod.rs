@@ -229,7 +229,8 @@ impl<'a> RunningHook<'a> {
         for tokens in BRIEFINGS {
             // `setup` registers the server wherever it registers hooks, and clients refuse tools less often than
             // commands.
-            let request = BriefingRequest { budget: Some(Budget::tokens(tokens)), by_tools: true };
+            let client = Some(self.call.client());
+            let request = BriefingRequest { budget: Some(Budget::tokens(tokens)), by_tools: true, client };
             let briefing = briefing(self.workspace, &request, &told).ok()?;
             if let Some(document) = self.document(&briefing.text) {
                 let shown: Vec<String> =
@@ -251,7 +252,7 @@ impl<'a> RunningHook<'a> {
         let within = |file: &String| within_project(root?, work?, file);
         let files: Vec<String> = self.call.tool.files.iter().filter_map(within).collect();
         let is_new = &mut |id: &Id| session.claims(self.workspace, agent, id.as_str());
-        self.document(&hints(self.workspace, &files, &self.call.tool.output, is_new)?)
+        self.document(&hints(self.workspace, (&files, &self.call.tool.output), self.call.client(), is_new)?)
     }
 
     /// Returns entries about the prompt that the session has not been shown yet.

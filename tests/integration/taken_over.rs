@@ -340,3 +340,26 @@ fn the_status_of_a_record_is_shown_where_it_is_not_settled() {
     check("| Status | Proposed |\n|---|---|\n| Date | 2026-01-02 |", " (proposed)");
     check("## Status\n\nRejected because it is slow.", " (rejected)");
 }
+
+#[test]
+fn a_briefing_has_the_rules_that_its_client_does_not_read_and_the_first_part_of_a_text() {
+    let base = TestBase::new();
+    base.write(".cursor/rules/api.mdc", "---\nalwaysApply: true\n---\n# API\n\nEach route has a test.\n");
+    base.write("CLAUDE.md", "## Style\n\nNames say what a thing is.\n");
+    let long =
+        (0..900).map(|number| format!("Paragraph {number} of the long text about brokers.\n\n")).collect::<String>();
+    base.write("memory-bank/long.md", format!("# Brokers\n\n{long}"));
+    for source in ["rules", "sections", "memory-bank"] {
+        base.run(["import", source]).says(0, "added");
+    }
+    let said = |client: &[&str]| {
+        let input = r#"{"session_id": "s-1", "source": "startup", "hook_event_name": "SessionStart"}"#;
+        base.with([&["hook", "session-start"], client].concat()).input(input).run().answer(0)
+    };
+    let briefing = said(&[]);
+    assert!(briefing.contains("Each route has a test.") && !briefing.contains("Names say"), "{briefing}");
+    assert!(briefing.contains("Brokers (1 of 2)") && !briefing.contains("(2 of 2)"), "{briefing}");
+    // A briefing at a terminal is for no client.
+    let briefing = base.run(["context", "-q"]).answer(0);
+    assert!(!briefing.contains("Each route") && briefing.contains("Brokers"), "{briefing}");
+}

@@ -49,7 +49,7 @@ pub(crate) fn briefing(workspace: &Workspace, request: &BriefingRequest, told: &
     write::check_budget(budget, request.by_tools)?;
     let brief = |live: &Catalog, searched: Option<(&[View], &Snapshot)>| {
         let archive = workspace.catalog(Area::Archive);
-        let material = material(workspace, &[live, &archive], searched, told);
+        let material = material(workspace, &[live, &archive], searched, (told, request.client));
         let mut briefing = write::brief(&material, budget, request.by_tools);
         briefing.problems = live.problems();
         briefing.problems.extend(workspace.settings_problems.clone());
@@ -75,7 +75,7 @@ fn material(
     workspace: &Workspace,
     catalogs: &[&Catalog],
     searched: Option<(&[View], &Snapshot)>,
-    told: &[String],
+    (told, client): (&[String], Option<&str>),
 ) -> BriefingMaterial {
     let live = catalogs[0];
     let attempts = journal::summaries(workspace.now(), catalogs, |catalog| catalog.journal_rows().collect());
@@ -90,7 +90,7 @@ fn material(
         let failures: Vec<_> = of_errors.chain(open.iter().map(CurrentFailure::of_task)).collect();
         remedies(workspace, views, snapshot, &failures)
     });
-    let mut heads = known(workspace, live, &remedies);
+    let mut heads = known(workspace, live, &remedies, client);
     sort_by_worth(&mut heads, &remedies, &attempts);
     without_more_of_a_file(&mut heads);
     has_more |= heads.len() > MAX_KNOWLEDGE;
@@ -124,7 +124,7 @@ fn sort_by_worth(heads: &mut [(RowId, Id, Head)], remedies: &[Id], attempts: &[A
 
 /// Returns the remedies and the knowledge that concerns the whole project, with their rows. Of the events, it has only
 /// decisions, and not more than the settings allow. It has nothing that is superseded, expired or invalid.
-fn known(workspace: &Workspace, live: &Catalog, remedies: &[Id]) -> Vec<(RowId, Id, Head)> {
+fn known(workspace: &Workspace, live: &Catalog, remedies: &[Id], client: Option<&str>) -> Vec<(RowId, Id, Head)> {
     let now = workspace.now();
     let replaced = superseded(&[live], now);
     let beyond = beyond_caps(workspace, live);
@@ -136,15 +136,40 @@ fn known(workspace: &Workspace, live: &Catalog, remedies: &[Id]) -> Vec<(RowId, 
             && (head.scope == Scope::Project || remedies.contains(id))
             && !head.is_expired(now)
             && unsettled(head.status.as_deref()).is_none()
-            && (!is_loaded(head) || remedies.contains(id))
+            && (!is_loaded(head, client) && !is_continued(head) || remedies.contains(id))
             && (!is_event || head.category.as_deref() == Some(DECISION))
     };
     with_head.filter(|(_, id, head)| is_known(id, head) && !replaced.contains(id) && !beyond.contains(id)).collect()
 }
 
-/// Returns whether a client gives an entry to its agent anyway: it comes from its instructions or its rules.
-pub(super) fn is_loaded(head: &Head) -> bool {
-    head.imported.as_ref().is_some_and(|imported| matches!(imported.source.as_str(), "sections" | "rules"))
+/// The files of instructions and rules that only these clients read by themselves, by what their paths have.
+const READ_BY: [(&str, &[&str]); 9] = [
+    (".cursor/", &["cursor"]),
+    (".cursorrules", &["cursor"]),
+    (".github/instructions/", &["copilot", "vscode"]),
+    ("copilot-instructions.md", &["copilot", "vscode"]),
+    (".windsurf", &["devin"]),
+    (".devin/", &["devin"]),
+    (".kiro/", &["kiro"]),
+    (".clinerules", &[]),
+    ("GEMINI.md", &["gemini"]),
+];
+
+/// Returns whether the client gives an entry to its agent anyway: it comes from instructions or rules that it reads. So does
+/// every client that is not known.
+pub(super) fn is_loaded(head: &Head, client: Option<&str>) -> bool {
+    let Some(imported) = &head.imported else { return false };
+    let reads = |client: &str| {
+        let readers = READ_BY.iter().find(|(part, _)| imported.path.contains(part));
+        readers.is_none_or(|(_, readers)| readers.contains(&client))
+    };
+    matches!(imported.source.as_str(), "sections" | "rules") && client.is_none_or(reads)
+}
+
+/// Returns whether an entry is a later part of a text that was too long for one.
+fn is_continued(head: &Head) -> bool {
+    let number = head.title.rsplit_once(" (").and_then(|(_, part)| part.split_once(" of ")).map(|(number, _)| number);
+    head.imported.is_some() && number.is_some_and(|number| number.parse::<u32>().is_ok_and(|number| number > 1))
 }
 
 /// Leaves only the first [`MAX_OF_FILE`] entries that were imported from one file.

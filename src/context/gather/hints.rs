@@ -28,17 +28,17 @@ const MAX_LINES: usize = 50;
 const FIRST: [&str; 4] = ["pitfall", "anti_pattern", "decision", "architecture_decision"];
 
 /// Returns what a call of a tool that has to do with these `files` of the project, and with this `output` of a command that
-/// may have failed, should know. An item is shown only if `is_new` says so, which is asked for at most a few.
+/// may have failed, should know. What the `client` reads by itself is left out. An item is shown only if `is_new` says so, which is asked for at most a few.
 pub(crate) fn hints(
     workspace: &Workspace,
-    files: &[String],
-    output: &str,
+    (files, output): (&[String], &str),
+    client: &str,
     is_new: &mut dyn FnMut(&Id) -> bool,
 ) -> Option<String> {
     if files.is_empty() && output.is_empty() {
         return None;
     }
-    let source = HintSource { workspace, table: workspace.hints()? };
+    let source = HintSource { workspace, table: workspace.hints()?, client };
     let mut items = source.of_output(output);
     for file in files {
         items.extend(source.of_file(file));
@@ -61,6 +61,7 @@ pub(crate) fn hints(
 struct HintSource<'a> {
     workspace: &'a Workspace,
     table: HintTable,
+    client: &'a str,
 }
 
 impl HintSource<'_> {
@@ -122,7 +123,7 @@ impl HintSource<'_> {
             && !head.is_expired(self.workspace.now())
             && unsettled(head.status.as_deref()).is_none()
             && !is_event
-            && !is_loaded(head)
+            && !is_loaded(head, Some(self.client))
             && !is_superseded();
         counts.then(|| Reference {
             title: head.title_with_status(),

@@ -55,6 +55,9 @@ pub struct BriefingRequest {
     /// Whether it is for an agent that has the tools of the server. The text then names these tools instead of
     /// commands, and says how to report even if it says nothing else.
     pub by_tools: bool,
+    /// The client that asks, such as `claude`: it reads its own instructions and rules by itself. Without one, none are
+    /// included.
+    pub client: Option<&'static str>,
 }
 
 /// A briefing, ready for an agent or a person.

@@ -164,7 +164,7 @@ struct BriefingAnswer<'a> {
 
 /// Prints the briefing of a session.
 fn brief(ui: &mut Ui<'_>, memory: &Memory, budget: Option<Budget>) -> anyhow::Result<Exit> {
-    let briefing = memory.briefing(&BriefingRequest { budget, by_tools: false })?;
+    let briefing = memory.briefing(&BriefingRequest { budget, ..BriefingRequest::default() })?;
     if ui.json {
         let listed = |ids: &[Id]| listed_for_agent(memory, memory.summaries(ids), "");
         let (entries, attempts) = (listed(&briefing.entries)?, listed(&briefing.attempts)?);

@@ -72,7 +72,7 @@ impl Build {
         }
         let budget = self.max_characters.map(Budget::characters);
         let Briefing { text, entries, attempts, problems, .. } =
-            memory.briefing(&BriefingRequest { budget, by_tools: true })?;
+            memory.briefing(&BriefingRequest { budget, by_tools: true, ..BriefingRequest::default() })?;
         Ok(json!({"context": text, "entries": entries, "attempts": attempts, "left_out": [], "problems": problems}))
     }
 }
