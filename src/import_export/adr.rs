@@ -1,19 +1,21 @@
 //! Architecture decision records, in the forms of Nygard and of MADR.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use chrono::{DateTime, Utc};
 
+use super::decision_words::{RecordPart, usual_status};
 use super::files::ImportFile;
+use super::fillers::{is_template, no_content};
 use super::find;
 use super::gathered::{Fact, SourceContent};
 use super::report::ImportOrigin;
 use super::request::ImportRequest;
-use super::sources::number_of;
+use super::sources::{file_name, has_extension, number_of};
+use super::written_dates::date_in;
 use crate::entry::knowledge::Knowledge;
 use crate::entry::outline::{OutlineHeading, headings};
-use crate::entry::parse_time;
 use crate::entry::path::is_project_path;
 use crate::error::Result;
 use crate::workspace::Workspace;
@@ -22,15 +24,33 @@ use crate::workspace::Workspace;
 const CATEGORY: &str = "architecture_decision";
 
 /// What a status says before the record that replaces this one.
-const REPLACED: [&str; 6] =
-    ["superseded by", "superseded-by", "superceded by", "replaced by", "superseded", "superceded"];
-/// The headings of a decision.
-const DECISIONS: [&str; 7] =
-    ["decision", "decision outcome", "decisions", "the decision", "our decision", "proposed decision", "resolution"];
+const REPLACED: [&str; 17] = [
+    "superseded by",
+    "superseded-by",
+    "superceded by",
+    "replaced by",
+    "superseded",
+    "superceded",
+    "ersetzt durch",
+    "abgelöst durch",
+    "reemplazado por",
+    "reemplazada por",
+    "sustituida por",
+    "substituído por",
+    "substituída por",
+    "remplacé par",
+    "remplacée par",
+    "sostituita da",
+    "аменено",
+];
+/// The keys and the names of lines that say which record replaces this one.
+const REPLACED_BY: [&str; 3] = ["superseded-by", "superseded_by", "supersededBy"];
 
 /// A record.
 struct DecisionRecord {
     number: u32,
+    /// Its number as its file's name has it.
+    digits: String,
     title: String,
     /// The first line of its status.
     status: String,
@@ -49,11 +69,21 @@ struct DecisionRecord {
 /// Finds decision records, those that are replaced before those that replace them.
 pub(super) fn gather(workspace: &Workspace, request: &ImportRequest, content: &mut SourceContent) -> Result<()> {
     let mut records = Vec::new();
-    find::each_file(workspace, request, content, &mut |file, _| records.push(record(request, file)))?;
-    records.sort_by(|one, other| (one.number, &one.path).cmp(&(other.number, &other.path)));
+    find::each_file(workspace, request, content, &mut |file, content| {
+        let record = record(request, file);
+        match is_template(file).or_else(|| no_content(&record.body)) {
+            Some(reason) => content.report.skip_titled(file.origin(), &record.title, reason),
+            None => records.push(record),
+        }
+    })?;
+    // Of two records of one number, that of the outer folder has it.
+    let order = |record: &DecisionRecord| (record.number, record.path.matches('/').count());
+    records.sort_by(|one, other| (order(one), &one.path).cmp(&(order(other), &other.path)));
     let place = |record: &DecisionRecord, number: u32| (record.project.clone(), number);
-    let keys: HashMap<(String, u32), String> =
-        records.iter().map(|record| (place(record, record.number), record.key.clone())).collect();
+    let mut keys: HashMap<(String, u32), String> = HashMap::new();
+    for record in &records {
+        keys.entry(place(record, record.number)).or_insert_with(|| record.key.clone());
+    }
     let mut replaced: HashMap<(String, u32), Vec<String>> = HashMap::new();
     for record in &records {
         let by = record.replaced_by.filter(|by| *by > record.number).map(|by| place(record, by));
@@ -63,18 +93,20 @@ pub(super) fn gather(workspace: &Workspace, request: &ImportRequest, content: &m
     }
     for record in &records {
         let older = record.replaces.iter().filter(|number| **number < record.number);
+        let older = older.filter(|_| keys.get(&place(record, record.number)) == Some(&record.key));
         let of_record = replaced.entry(place(record, record.number)).or_default();
         of_record.extend(older.filter_map(|number| keys.get(&place(record, *number))).cloned());
         of_record.sort_unstable();
         of_record.dedup();
     }
+    let mut named = HashSet::new();
     for record in records {
         let from = ImportOrigin::file(&record.path);
         let state = state(&record.status);
         // People write the number with zeros before it and without. A file without a number is known by its title alone.
-        let (long, short) = (format!("ADR-{:04}", record.number), format!("ADR-{}", record.number));
-        let mut aliases = if record.number == 0 { Vec::new() } else { vec![long, short] };
-        aliases.dedup();
+        let names = [format!("{:04}", record.number), record.digits, record.number.to_string()];
+        let mut aliases: Vec<String> = names.iter().map(|digits| format!("ADR-{digits}")).collect();
+        aliases.retain(|alias| record.number > 0 && named.insert((record.project.clone(), alias.clone())));
         let knowledge = Knowledge {
             category: Some(CATEGORY.to_owned()),
             // A title alone must not recommend what is no longer true.
@@ -85,6 +117,7 @@ pub(super) fn gather(workspace: &Workspace, request: &ImportRequest, content: &m
             ..Knowledge::new(record.title, ["adr"], record.body)
         };
         let mut fact = Fact::new(record.key, from, knowledge);
+        // The first of a number has what it replaces.
         fact.replaces = replaced.remove(&(record.project, record.number)).unwrap_or_default();
         content.add(Fact { date: record.date, ..fact });
     }
@@ -95,60 +128,65 @@ fn is_in_project(workspace: &Workspace, path: &str) -> bool {
     is_project_path(path) && workspace.root().join(path).symlink_metadata().is_ok()
 }
 
-/// Returns the first word of a status that is not struck out, in lower case.
+/// Returns the first word of a status that is not struck out, in lower case and, where it is a usual one, in English.
 fn state(status: &str) -> String {
     let left: Vec<&str> = status.split("~~").step_by(2).collect();
     let plain = left.concat().to_lowercase();
     let word = plain.chars().skip_while(|letter| !letter.is_alphabetic()).take_while(|letter| letter.is_alphabetic());
-    word.collect::<String>().replace("superceded", "superseded")
+    let word: String = word.collect();
+    usual_status(&word).map_or(word, str::to_owned)
 }
 
 fn record(request: &ImportRequest, file: &ImportFile) -> DecisionRecord {
     let text = file.text.as_str();
-    let headings = headings(text);
+    let headings = part_headings(text);
     let title = headings.iter().find(|heading| heading.level == 1).map(|heading| without_number(&heading.title));
-    let title = file.word(&["title"]).map(str::to_owned).or(title);
+    let title = file.word(&["title"]).map(without_number).or(title);
     let body = headings.first().filter(|first| first.level == 1).map_or(0, |first| first.range.end);
-    let section = |names: &[&str]| {
+    let section = |part: RecordPart| {
         // A heading may have a number before it.
         let is_it = |heading: &OutlineHeading| {
-            let title = heading.title.trim_start_matches(|letter: char| !letter.is_alphabetic()).trim_end_matches(':');
-            names.iter().any(|name| title.eq_ignore_ascii_case(name))
+            let title = heading.title.trim_start_matches(|letter: char| !letter.is_alphabetic());
+            part.is_called(title.trim_end_matches([':', '：']))
         };
         let at = headings.iter().position(is_it)?;
         let is_next = |next: &&OutlineHeading| next.level <= headings[at].level;
         let end = headings[at + 1..].iter().find(is_next).map_or(text.len(), |next| next.range.start);
         (headings[at].range.start >= body).then_some((headings[at].range.clone(), end))
     };
-    let of_status = section(&["status"]);
-    let [in_line, dated] = ["status", "date"].map(|key| value_line(text, key));
+    let line_of = |part: RecordPart| value_line(text, &|name| part.is_called(name));
     let content = |(heading, end): &(Range<usize>, usize)| text[heading.end..*end].trim().to_owned();
-    let value = |key: &str, line: &Option<(Range<usize>, String)>| {
-        file.word(&[key]).map(str::to_owned).or_else(|| line.as_ref().map(|(_, value)| value.clone()))
-    };
-    let status = value("status", &in_line).or_else(|| of_status.as_ref().map(content)).unwrap_or_default();
-    let date = value("date", &dated).and_then(|date| parse_time(&date));
-    let replaced_by = after_word(&status, &REPLACED);
-    let by_field = ["superseded-by", "superseded_by"].into_iter().flat_map(|key| file.list(key));
-    let by_line = ["superseded by", "superseded-by"].into_iter().filter_map(|key| Some(value_line(text, key)?.1));
-    let mut elsewhere = by_field.chain(by_line).flat_map(|text| numbers_in(&text));
-    let replaced_by = replaced_by.first().copied().or_else(|| elsewhere.next());
-    let named = ["supersedes", "replaces"]
-        .into_iter()
-        .flat_map(|key| file.list(key))
-        .chain(["supersedes", "replaces"].into_iter().filter_map(|key| Some(value_line(text, key)?.1)));
-    let mut replaces: Vec<u32> = named.flat_map(|text| numbers_in(&text)).collect();
-    replaces.extend(after_word(&status, &["supersedes", "replaces"]));
+    let of_status = section(RecordPart::Status);
+    let in_line = line_of(RecordPart::Status);
+    let said = [
+        file.word(&["status"]).map(str::to_owned),
+        in_line.as_ref().map(|(_, value)| value.clone()),
+        of_status.as_ref().map(content),
+    ];
+    // The field may say how far the document is, and the section how far the decision is.
+    let is_usual = |status: &&String| usual_status(&state(status)).is_some();
+    let status = said.iter().flatten().find(is_usual).or_else(|| said.iter().flatten().next());
+    let status = status.cloned().unwrap_or_default();
+    let dated = line_of(RecordPart::Date);
+    let of_date = section(RecordPart::Date).filter(|section| date_in(&content(section)).is_some());
+    let date = file.word(&["date"]).and_then(date_in);
+    let in_text = dated.as_ref().and_then(|(_, value)| date_in(value));
+    let date = date.or(in_text).or_else(|| of_date.as_ref().and_then(|section| date_in(&content(section))));
+    let (replaced_by, replaces) = links_of(file, &status);
     // What the details say: a status of several lines says more.
     let of_status = of_status.filter(|section| !content(section).contains('\n'));
-    let decision = section(&DECISIONS);
+    let of_date = of_date.filter(|section| !content(section).contains('\n'));
+    let decision = section(RecordPart::Decision);
     let first = decision.as_ref().map_or("", |(heading, end)| &text[heading.end..*end]);
-    let dated = dated.filter(|_| date.is_some());
+    let dated = dated.filter(|_| in_text.is_some());
     let elsewhere = [in_line, dated].into_iter().flatten().map(|(line, _)| line);
-    let sections = [of_status, decision].into_iter().flatten().map(|(heading, end)| heading.start..end);
+    let sections = [of_status, of_date, decision].into_iter().flatten().map(|(heading, end)| heading.start..end);
     let rest = without(text, body, elsewhere.chain(sections).collect());
+    let name = file_name(&file.path);
+    let digits = name.split(|letter: char| !letter.is_ascii_digit()).find(|digits| !digits.is_empty());
     DecisionRecord {
         number: number_of(&file.path).unwrap_or_default(),
+        digits: digits.unwrap_or_default().to_owned(),
         title: title.filter(|title| !title.is_empty()).unwrap_or_else(|| file.stem().replace('-', " ")),
         status: status.lines().next().unwrap_or_default().to_owned(),
         replaced_by,
@@ -160,6 +198,39 @@ fn record(request: &ImportRequest, file: &ImportFile) -> DecisionRecord {
         // The decision comes first, because a context with little room shows only the beginning.
         body: [first.trim(), rest.trim()].join("\n\n").trim().to_owned(),
     }
+}
+
+/// Returns the headings of a record. Where none of them names a part, the lines that do are headings, too.
+fn part_headings(text: &str) -> Vec<OutlineHeading> {
+    let mut headings = headings(text);
+    if headings.iter().any(|heading| RecordPart::names_one(&heading.title)) {
+        return headings;
+    }
+    let (mut at, mut is_behind_blank) = (0, true);
+    for line in text.split_inclusive('\n') {
+        if is_behind_blank && RecordPart::names_one(line) {
+            let title = line.trim().to_owned();
+            headings.push(OutlineHeading { level: 2, title, range: at..at + line.len() });
+        }
+        is_behind_blank = line.trim().is_empty();
+        at += line.len();
+    }
+    headings.sort_by_key(|heading| heading.range.start);
+    headings
+}
+
+/// Returns the number of the record that replaces this one, and the numbers of those that it replaces.
+fn links_of(file: &ImportFile, status: &str) -> (Option<u32>, Vec<u32>) {
+    let text = file.text.as_str();
+    let line = |key: &str| value_line(text, &|name| name.eq_ignore_ascii_case(key)).map(|(_, value)| value);
+    let by_field = REPLACED_BY.into_iter().flat_map(|key| file.list(key));
+    let by_line = ["superseded by", "superseded-by"].into_iter().filter_map(line);
+    let mut elsewhere = by_field.chain(by_line).flat_map(|text| numbers_in(&text));
+    let replaced_by = after_word(status, &REPLACED).first().copied().or_else(|| elsewhere.next());
+    let named = ["supersedes", "replaces"].into_iter().flat_map(|key| file.list(key).into_iter().chain(line(key)));
+    let mut replaces: Vec<u32> = named.flat_map(|text| numbers_in(&text)).collect();
+    replaces.extend(after_word(status, &["supersedes", "replaces"]));
+    (replaced_by, replaces)
 }
 
 /// Returns a text from `start` on without these parts, which do not overlap.
@@ -175,17 +246,17 @@ fn without(text: &str, start: usize, mut parts: Vec<Range<usize>>) -> String {
 
 /// Returns the value of a line such as `* Status: accepted`, `Date: 2026-01-31` or `| Status | accepted |`, and the place of
 /// the line. A row of a table stays where it is.
-fn value_line(text: &str, key: &str) -> Option<(Range<usize>, String)> {
+fn value_line(text: &str, is_name: &dyn Fn(&str) -> bool) -> Option<(Range<usize>, String)> {
     let mut end = 0;
     text.split_inclusive('\n').take(30).find_map(|line| {
         end += line.len();
         let row = line.trim().strip_prefix('|');
         let (name, value) = row.map_or_else(
-            || line.trim_start_matches(['*', '-', ' ']).split_once(':'),
+            || line.trim_start_matches(['*', '-', ' ']).split_once([':', '：']),
             |row| row.trim_end_matches('|').split_once('|').filter(|(_, value)| !value.contains('|')),
         )?;
         let value = value.trim().trim_matches('*').trim();
-        let is_it = name.trim().trim_matches('*').trim_end_matches(':').eq_ignore_ascii_case(key) && !value.is_empty();
+        let is_it = is_name(name.trim().trim_matches('*').trim_end_matches(':')) && !value.is_empty();
         let start = if row.is_some() { end } else { end - line.len() };
         is_it.then(|| (start..end, value.to_owned()))
     })
@@ -206,6 +277,11 @@ fn numbers_in(text: &str) -> Vec<u32> {
     let mut numbers = Vec::new();
     for part in text.split([',', ';', '&']).flat_map(|part| part.split(" and ")) {
         let shown = part.split("](").next().unwrap_or(part);
+        // The folders of a path may have numbers, too.
+        if has_extension(shown.trim(), "md") {
+            numbers.extend(number_of(shown.trim()));
+            continue;
+        }
         let of = |text: &str| -> Option<u32> {
             let start = text.find(|character: char| character.is_ascii_digit())?;
             text[start..].split(|character: char| !character.is_ascii_digit()).next()?.parse().ok()
@@ -220,7 +296,13 @@ fn numbers_in(text: &str) -> Vec<u32> {
 fn without_number(title: &str) -> String {
     let title =
         title.rsplit_once(" {#").filter(|(_, anchor)| anchor.ends_with('}')).map_or(title, |(before, _)| before);
-    let rest = title.get(..3).filter(|start| start.eq_ignore_ascii_case("adr")).map_or(title, |_| &title[3..]);
+    let named = title.get(..3).filter(|start| start.eq_ignore_ascii_case("adr")).map(|_| &title[3..]);
+    if let Some(rest) =
+        named.and_then(|rest| rest.trim_start().strip_prefix(':')).filter(|rest| !rest.trim().is_empty())
+    {
+        return rest.trim().to_owned();
+    }
+    let rest = named.unwrap_or(title);
     let rest = rest.trim_start_matches(['-', '_', ' ', '#', '[']);
     let after = rest.trim_start_matches(|character: char| character.is_ascii_digit());
     let separators: &[char] = &['.', ':', ')', ']', '—', '–'];
@@ -241,6 +323,8 @@ mod tests {
         check("ADR 3 - Use WAL", "Use WAL");
         check("3 replicas at least", "3 replicas at least");
         check("Adrift", "Adrift");
+        check("ADR: Use WAL", "Use WAL");
+        check("ADR:", "ADR:");
         check("2026", "2026");
         check("ADR-1 — Use WAL {#adr-1}", "Use WAL");
         check("ADR 12) Use WAL", "Use WAL");
@@ -253,5 +337,9 @@ mod tests {
         check("Superseded by [3. Use WAL](0003-use-wal.md)", &["superseded by", "superseded"], &[3]);
         check("superseded by [it](0004-it.md) and ADR-7", &["superseded by"], &[4, 7]);
         check("Accepted", &["supersedes"], &[]);
+        check("Abgelöst durch ADR-0004", &REPLACED, &[4]);
+        let check = |value: &str, expected: &[u32]| assert_eq!(numbers_in(value), expected, "{value}");
+        check("docs/01_Architecture/adr/0004-events.md", &[4]);
+        check("docs/2026/migration.md", &[]);
     }
 }

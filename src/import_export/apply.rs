@@ -84,6 +84,11 @@ impl Import<'_, '_> {
             return Ok(item(ImportAction::Skipped, &fact.knowledge, fact).because(reason));
         }
         let mut knowledge = fact.knowledge.normalised()?;
+        let date = fact.date.or_else(|| self.commits.get(&fact.from.path).copied());
+        if let Some(lifetime) = fact.lifetime {
+            let end = date.unwrap_or_else(|| self.write.workspace.now()).checked_add_signed(lifetime);
+            knowledge.expires_at = knowledge.expires_at.or(end);
+        }
         knowledge.details = Some(details(self.request.source, fact, &knowledge));
         // They do not come from the source, so another import may lack them.
         knowledge.tags.extend(self.request.tags.iter().cloned());
@@ -109,7 +114,6 @@ impl Import<'_, '_> {
         }
         let mut id = None;
         if let Some(lock) = self.write.lock {
-            let date = fact.date.or_else(|| self.commits.get(&fact.from.path).copied());
             let added = knowledge::create(self.write.workspace, lock, self.write.live, &knowledge, date)?;
             self.write.written.push(added.path.as_relative().to_owned());
             self.ids.insert(fact.key.clone(), added.id.clone());
@@ -122,10 +126,10 @@ impl Import<'_, '_> {
 
     /// Gives knowledge whose title an entry has one that also says what it is a part of.
     fn qualify(&self, knowledge: &mut Knowledge, fact: &Fact) {
-        if let Some(within) = &fact.within
+        if let Some(longer) = &fact.longer_title
             && self.titles.contains_key(&key_of(knowledge))
         {
-            knowledge.title = format!("{within}: {}", knowledge.title);
+            knowledge.title.clone_from(longer);
         }
     }
 
@@ -216,7 +220,8 @@ impl Import<'_, '_> {
     fn keep_what_a_person_changed(&self, knowledge: &mut Knowledge, head: &Head, before: &ImportedBefore, fact: &Fact) {
         let old = before.word("title").unwrap_or_default();
         // It may have a longer one, because another entry has this title.
-        let is_longer = || head.title.strip_suffix(old).is_some_and(|before| before.ends_with(": "));
+        let is_longer =
+            || head.title.strip_suffix(old).is_some_and(|before| before.ends_with(": ") || before.ends_with('/'));
         if knowledge.title == old || head.title != old && !is_longer() {
             knowledge.title.clone_from(&head.title);
         } else if self.titles.get(&key_of(knowledge)).is_some_and(|(id, _)| id.as_ref() != Some(&before.id)) {

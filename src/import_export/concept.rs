@@ -6,9 +6,10 @@ use std::path::Path;
 use chrono::{DateTime, Utc};
 use serde_json::{Map, Value};
 
-use super::files::ImportFile;
+use super::files::{ImportFile, is_date};
 use super::kinds::category_or_tag;
 use super::request::ImportRequest;
+use super::written_dates::{date_in, date_in_lines, date_of_name};
 use crate::entry::knowledge::Knowledge;
 use crate::entry::outline::headings;
 use crate::entry::path::is_project_path;
@@ -40,7 +41,9 @@ pub(super) fn about(workspace: &Workspace, request: &ImportRequest, file: &Impor
     let tags = if is_own { file.list("tags") } else { file.tags() };
     let mut tags: Vec<String> = tags.into_iter().chain(tag).collect();
     if tags.is_empty() && !is_own {
-        let place = file.path.rsplit('/').nth(1).map(|place| place.trim_start_matches('.').replace(',', " "));
+        let mut folders = file.path.rsplit('/').skip(1);
+        let place = folders.find(|folder| !is_date(folder));
+        let place = place.map(|place| place.trim_start_matches('.').replace(',', " "));
         tags.push(place.filter(|place| !place.is_empty()).unwrap_or_else(|| "notes".to_owned()));
     }
     let mut files: Vec<String> = FILES.into_iter().flat_map(|key| file.list(key)).collect();
@@ -110,12 +113,12 @@ pub(super) fn said(file: &ImportFile) -> Map<String, Value> {
     said
 }
 
-/// Returns the date of a note.
-pub(super) fn date(file: &ImportFile) -> Option<DateTime<Utc>> {
+/// Returns the date of a note: what its frontmatter says, else its first lines, else its name.
+pub(super) fn date(workspace: &Workspace, file: &ImportFile) -> Option<DateTime<Utc>> {
     let generated = || file.fields.get("generated")?.get("at")?.as_str();
-    file.word(&["created_at", "modified", "updated", "date", "created", "timestamp"])
-        .or_else(generated)
-        .and_then(parse_time)
+    let word = file.word(&["created_at", "modified", "updated", "date", "created", "timestamp"]).or_else(generated);
+    let now = workspace.now();
+    word.and_then(date_in).or_else(|| date_in_lines(&file.text, now)).or_else(|| date_of_name(file.stem(), now))
 }
 
 /// Returns the files of the project that a value names: a path, an object with one, or a list of these. A line behind a

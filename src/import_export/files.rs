@@ -23,6 +23,8 @@ use crate::workspace::Workspace;
 
 /// The largest file that is read whole, in bytes.
 pub(super) const MAX_FILE: usize = 4 * 1024 * 1024;
+/// The most frontmatters at the beginning of a file.
+const MAX_FRONTMATTERS: usize = 3;
 /// What standard input is called in messages.
 pub(super) const STANDARD_INPUT: &str = "standard input";
 
@@ -57,16 +59,19 @@ impl ImportFile {
     /// Returns its title, and where the text begins that the title is not part of: what its frontmatter says, else the
     /// heading with which it begins, else its name.
     pub(super) fn title(&self) -> (String, usize) {
-        let first = headings(&self.text).into_iter().next();
-        let first =
-            first.filter(|first| first.level == 1 && without_comments(&self.text[..first.range.start]).is_empty());
-        let heading = first.map(|first| (first.title, first.range.end)).filter(|(title, _)| !title.is_empty());
-        match (self.word(&["title", "name"]), heading) {
+        match (self.word(&["title", "name"]), self.heading()) {
             (Some(title), Some((heading, end))) if fold(title) == fold(&heading) => (heading, end),
             (Some(title), _) => (title.to_owned(), 0),
-            (None, Some(found)) => found,
+            (None, Some((heading, end))) => (without_ordinal(&heading).to_owned(), end),
             (None, None) => (self.stem().replace(['-', '_'], " "), 0),
         }
+    }
+
+    /// Returns the heading with which its text begins, and where the text below it begins.
+    fn heading(&self) -> Option<(String, usize)> {
+        let first = headings(&self.text).into_iter().next()?;
+        let begins = first.level == 1 && without_comments(&self.text[..first.range.start]).is_empty();
+        (begins && !first.title.is_empty()).then_some((first.title, first.range.end))
     }
 
     /// Returns a text with the sentence before it in which the frontmatter says what it is about.
@@ -74,10 +79,11 @@ impl ImportFile {
         self.word(&DESCRIPTIONS).map_or_else(|| text.to_owned(), |description| described(description, text))
     }
 
-    /// Returns the tags that it names, after that of its folder.
+    /// Returns the tags that it names, after that of its folder, in which dates are left out.
     pub(super) fn tags(&self) -> Vec<String> {
         // A tag has no comma.
-        let folder = Some(self.folder.replace(',', " ")).filter(|folder| !folder.is_empty());
+        let parts: Vec<&str> = self.folder.split('/').filter(|part| !is_date(part)).collect();
+        let folder = Some(parts.join("/").replace(',', " ")).filter(|folder| !folder.is_empty());
         folder.into_iter().chain(self.list("tags")).collect()
     }
 
@@ -130,25 +136,44 @@ impl ImportFile {
                 report.skip(self.origin(), format!("{reason}, {advice}"));
             }
         }
+        self.unwrap();
         self.blank_generated(report);
-        while let Ok(split) = frontmatter::split(&self.text) {
+        // Some programs put an empty frontmatter before the real one, and some editors one of theirs.
+        for n_read in 0..MAX_FRONTMATTERS {
+            let Ok(split) = frontmatter::split(&self.text) else { break };
             let head = &self.text[split.head.clone()];
-            let is_empty = head.trim().is_empty();
             let fields = frontmatter::parse(head).or_else(|_| frontmatter::parse(&with_quoted_values(head))).ok();
-            let fields = fields.or_else(|| is_empty.then(Fields::new));
-            self.fields = fields.ok_or("its frontmatter is not valid YAML; fix it, and import again")?;
+            let fields = fields.or_else(|| head.trim().is_empty().then(Fields::new));
+            match fields {
+                // Two lines may also be around a paragraph.
+                _ if n_read > 0 && head.contains("\n\n") => break,
+                None if n_read > 0 => break,
+                None => return Err("its frontmatter is not valid YAML; fix it, and import again"),
+                Some(fields) => fields.into_iter().for_each(|(key, value)| {
+                    self.fields.entry(key).or_insert(value);
+                }),
+            }
             self.n_before += split.body_line.saturating_sub(1);
             self.text.drain(..split.body);
-            // Some programs put an empty frontmatter before the real one.
-            let begins_again = self.text.trim_start().starts_with("---\n");
-            if !is_empty || !begins_again {
+            let n_blank = self.text.len() - self.text.trim_start().len();
+            if !self.text[n_blank..].starts_with("---\n") {
                 break;
             }
-            let n_blank = self.text.len() - self.text.trim_start().len();
-            self.n_before += u32::try_from(n_blank).unwrap_or_default();
+            self.n_before += u32::try_from(self.text[..n_blank].matches('\n').count()).unwrap_or_default();
             self.text.drain(..n_blank);
         }
         Ok(())
+    }
+
+    /// Takes away the fence around a whole document with its frontmatter.
+    fn unwrap(&mut self) {
+        let Some((opening, rest)) = self.text.split_once('\n') else { return };
+        let fence: String = opening.chars().take_while(|letter| *letter == '`').collect();
+        let inner = rest.trim_end().strip_suffix(fence.as_str()).filter(|inner| inner.ends_with('\n'));
+        if let Some(inner) = inner.filter(|inner| fence.len() >= 3 && inner.starts_with("---\n")) {
+            self.text = inner.to_owned();
+            self.n_before += 1;
+        }
     }
 
     /// Blanks the blocks that other programs generate between two comments, and `report`s them.
@@ -194,6 +219,24 @@ fn with_quoted_values(head: &str) -> String {
         _ => line.to_owned(),
     };
     head.lines().map(|line| quoted(line) + "\n").collect()
+}
+
+/// Returns a heading without the number before it: `1. Protocol`, `10) Order`.
+pub(super) fn without_ordinal(heading: &str) -> &str {
+    let rest = heading.trim_start_matches(|letter: char| letter.is_ascii_digit() || letter == '.');
+    let number = &heading[..heading.len() - rest.len()];
+    let behind = if number.ends_with('.') { Some(rest) } else { rest.strip_prefix(')') };
+    let bare =
+        behind.filter(|behind| behind.starts_with(' ') && number.starts_with(|first: char| first.is_ascii_digit()));
+    bare.map(str::trim).filter(|bare| !bare.is_empty()).unwrap_or(heading)
+}
+
+/// Returns whether the name of a folder is a date: `2026`, `2026-06`, `2026-06-25`.
+pub(super) fn is_date(name: &str) -> bool {
+    let parts: Vec<&str> = name.split(['-', '_', '.']).collect();
+    let is_number = |part: &&str| part.bytes().all(|byte| byte.is_ascii_digit());
+    let lengths: Vec<usize> = parts.iter().map(|part| part.len()).collect();
+    parts.iter().all(is_number) && matches!(lengths.as_slice(), [4] | [4, 2] | [4, 2, 2] | [8])
 }
 
 /// Returns a text without the comments of HTML in it, trimmed.
@@ -309,4 +352,65 @@ pub(super) fn text_of(bytes: Vec<u8>) -> Option<String> {
     let text = String::from_utf8(bytes).ok()?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
     Some(text.replace("\r\n", "\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> ImportFile {
+        let mut file = ImportFile::new("x.md".to_owned(), "x.md".to_owned(), text.to_owned());
+        file.split(&mut ImportReport::default()).unwrap();
+        file
+    }
+
+    #[test]
+    fn what_programs_put_around_a_document_is_read() {
+        for (text, title, expected, n_before) in [
+            ("---\nglobs:\n---\n---\ntitle: Guide\n---\n\n# E2E\n\nText.\n", Some("Guide"), "\n# E2E\n\nText.\n", 6),
+            ("---\n---\n\n---\ntitle: Guide\n---\nText.\n", Some("Guide"), "Text.\n", 6),
+            (
+                "```instructions\n---\ntitle: Guide\n---\nText.\n\n```sh\nls\n```\n```\n",
+                Some("Guide"),
+                "Text.\n\n```sh\nls\n```\n",
+                4,
+            ),
+            ("````markdown\n---\ntitle: Guide\n---\nText.\n````", Some("Guide"), "Text.\n", 4),
+            // What only looks like it.
+            (
+                "---\ntitle: Guide\n---\n---\n\nNote: it holds.\n\n---\n",
+                Some("Guide"),
+                "---\n\nNote: it holds.\n\n---\n",
+                3,
+            ),
+            ("---\ntitle: Guide\n---\n---\nIt holds.\n---\n", Some("Guide"), "---\nIt holds.\n---\n", 3),
+            ("```yaml\na: 1\n```\n", None, "```yaml\na: 1\n```\n", 0),
+        ] {
+            let file = read(text);
+            assert_eq!(
+                (file.word(&["title"]), file.text.as_str(), file.n_before),
+                (title, expected, n_before),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn numbers_and_dates_are_no_names() {
+        let check = |heading: &str, expected: &str| assert_eq!(without_ordinal(heading), expected);
+        check("1. Protokoll & Badges", "Protokoll & Badges");
+        check("10. Recommended Fix Order", "Recommended Fix Order");
+        check("2.3. Ports", "Ports");
+        check("4) Ports", "Ports");
+        check("3 replicas", "3 replicas");
+        check("1.2 is out", "1.2 is out");
+        check("2026", "2026");
+        check("7.", "7.");
+        check(".NET", ".NET");
+        let tags = |folder: &str| ImportFile { folder: folder.to_owned(), ..read("") }.tags();
+        assert_eq!(tags("edits/2026-06-25"), ["edits"]);
+        assert_eq!(tags("looking-back/2019"), ["looking-back"]);
+        assert_eq!(tags("2026"), [""; 0]);
+        assert_eq!(tags("v2/2026-ports"), ["v2/2026-ports"]);
+    }
 }

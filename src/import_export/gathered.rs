@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::{Map, Value};
 
 use super::project::ProjectFiles;
@@ -25,8 +25,10 @@ pub(super) struct Fact {
     pub(super) key: String,
     pub(super) from: ImportOrigin,
     pub(super) date: Option<DateTime<Utc>>,
-    /// What it is a part of, which distinguishes it from others of its title.
-    pub(super) within: Option<String>,
+    /// Its title where another entry has this one: it also says what the fact is a part of.
+    pub(super) longer_title: Option<String>,
+    /// How long it is of interest after its date.
+    pub(super) lifetime: Option<TimeDelta>,
     /// The keys of the facts that it replaces.
     pub(super) replaces: Vec<String>,
     /// What its source says of it for which an entry has no field: who confirmed it, and where it is from.
@@ -37,7 +39,16 @@ pub(super) struct Fact {
 impl Fact {
     /// Returns a fact with only these values.
     pub(super) fn new(key: String, from: ImportOrigin, knowledge: Knowledge) -> Fact {
-        Fact { key, from, date: None, within: None, replaces: Vec::new(), said: Map::new(), knowledge }
+        Fact {
+            key,
+            from,
+            date: None,
+            longer_title: None,
+            lifetime: None,
+            replaces: Vec::new(),
+            said: Map::new(),
+            knowledge,
+        }
     }
 
     /// Returns whether it comes from a file of the project: one elsewhere has a mark behind its path.
@@ -118,29 +129,58 @@ impl SourceContent {
             if index > 0 {
                 part.key = format!("{} part {}", fact.key, index + 1);
             }
-            part.knowledge.title = format!("{} ({} of {n_parts})", fact.knowledge.title, index + 1);
+            let numbered = |title: &str| format!("{title} ({} of {n_parts})", index + 1);
+            part.knowledge.title = numbered(&fact.knowledge.title);
+            part.longer_title = fact.longer_title.as_deref().map(numbered);
             part.knowledge.body = body;
             self.facts.push(part);
         }
     }
 }
 
-/// Returns the parts of a body, each of whole blocks. A block that is too long alone stays whole.
+/// Returns the parts of a body, each of whole blocks. A block that is too long alone is split between its lines, and a line
+/// between its words.
 fn parts(body: &str) -> Vec<String> {
     if body.len() <= MAX_BODY {
         return vec![body.to_owned()];
     }
-    let mut parts: Vec<String> = Vec::new();
+    let mut parts = Vec::new();
     for block in blocks(body) {
-        match parts.last_mut() {
-            Some(part) if part.len() + block.len() + 2 <= MAX_BODY => {
-                part.push_str("\n\n");
-                part.push_str(block);
-            }
-            _ => parts.push(block.to_owned()),
+        if block.len() <= MAX_BODY {
+            push(&mut parts, "\n\n", block);
+            continue;
         }
+        let mut of_block = Vec::new();
+        for line in block.lines().flat_map(short_lines) {
+            push(&mut of_block, "\n", line);
+        }
+        parts.append(&mut of_block);
     }
     parts
+}
+
+/// Adds a text to the last part, if there is room for it, else as the next one.
+fn push(parts: &mut Vec<String>, between: &str, text: &str) {
+    match parts.last_mut() {
+        Some(part) if part.len() + between.len() + text.len() <= MAX_BODY => {
+            part.push_str(between);
+            part.push_str(text);
+        }
+        _ => parts.push(text.to_owned()),
+    }
+}
+
+/// Returns the pieces of a line, of which each has room in an entry.
+fn short_lines(mut line: &str) -> Vec<&str> {
+    let mut pieces = Vec::new();
+    while line.len() > MAX_BODY {
+        let limit = (0..=MAX_BODY).rev().find(|at| line.is_char_boundary(*at)).unwrap_or_default();
+        let end = line[..limit].rfind(char::is_whitespace).filter(|end| *end > 0).unwrap_or(limit);
+        pieces.push(&line[..end]);
+        line = &line[end..];
+    }
+    pieces.push(line);
+    pieces
 }
 
 #[cfg(test)]
@@ -163,6 +203,19 @@ mod tests {
         assert_eq!(facts[0].knowledge.title, format!("Title (1 of {})", facts.len()));
         let joined: Vec<&str> = facts.iter().map(|fact| fact.knowledge.body.as_str()).collect();
         assert_eq!(joined.join("\n\n"), body.trim_end());
+    }
+
+    #[test]
+    fn a_body_without_blank_lines_is_split_between_lines_and_words() {
+        let list = "- [a link](https://example.com/a) and what it says\n".repeat(2_000);
+        let line = "ein Wörter-Strom ".repeat(4_000);
+        let word = "語".repeat(30_000);
+        for (body, between) in [(list, "\n"), (line, ""), (word, "")] {
+            let facts = gather("Title", &body).facts;
+            assert!(facts.len() > 1 && facts.iter().all(|fact| fact.knowledge.body.len() <= MAX_BODY));
+            let joined: Vec<&str> = facts.iter().map(|fact| fact.knowledge.body.as_str()).collect();
+            assert_eq!(joined.join(between), body.trim_end());
+        }
     }
 
     #[test]

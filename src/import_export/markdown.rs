@@ -10,11 +10,11 @@ use chrono::TimeDelta;
 use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 
 use super::concept;
-use super::files::{ImportFile, without_comments};
+use super::files::{ImportFile, without_ordinal};
+use super::fillers::{MIN_WORDS, is_template, n_words, no_fact};
 use super::gathered::{Fact, SourceContent};
 use super::report::ImportOrigin;
 use super::request::ImportRequest;
-use super::sources::is_instructions;
 use crate::entry::knowledge::Knowledge;
 use crate::entry::outline::{OutlineHeading, headings};
 use crate::text::title_of;
@@ -26,29 +26,10 @@ const STATES: [&str; 2] = ["activeContext", "progress"];
 const STATE_DAYS: i64 = 30;
 /// The fewest items of a list that is all of a file of instructions, for each of them to be a rule of its own.
 const MIN_RULES: usize = 8;
-/// The fewest words of a section that says something: a date, a number or a link is a detail.
-const MIN_WORDS: usize = 1;
-/// The most words, beside links, of a text that only names another file.
-const MAX_POINTER_WORDS: usize = 12;
-/// The words with which generated instructions begin.
-const BOILERPLATE: &str = "This file provides guidance to";
-/// What people leave in a template where nothing is known yet.
-const FILLERS: [&str; 12] = [
-    "tbd",
-    "todo",
-    "n/a",
-    "none",
-    "none yet",
-    "nothing yet",
-    "tba",
-    "wip",
-    "to be defined",
-    "to be determined",
-    "...",
-    "…",
-];
-/// The headings of a licence's text.
-const LICENCES: [&str; 5] = ["license", "licence", "copyright", "licensing", "license and copyright"];
+/// The words of instructions of a folder up to which they are one entry.
+const MAX_WHOLE: usize = 400;
+/// The fewest words of a section of instructions that is an entry of its own.
+const MIN_SECTION: usize = 25;
 
 /// When a text is split into its sections.
 #[derive(Clone, Copy)]
@@ -61,12 +42,18 @@ struct SplitRule {
     sections: usize,
 }
 
-/// Each section of instructions is about another matter, and a long one is split again.
-const INSTRUCTIONS: SplitRule = SplitRule { long: [0, 250], section: MIN_WORDS, sections: 1 };
+/// Each section of instructions is about another matter, and a long one is split again. Short ones stay together, unless
+/// all of them are short.
+const INSTRUCTIONS: [SplitRule; 2] = [
+    SplitRule { long: [0, 250], section: MIN_SECTION, sections: 1 },
+    SplitRule { long: [0, 250], section: MIN_WORDS, sections: 1 },
+];
+/// The instructions of a folder are about one matter, unless they are long.
+const OF_FOLDER: [SplitRule; 1] = [SplitRule { long: [MAX_WHOLE, 250], section: MIN_SECTION, sections: 1 }];
 /// A note is about one matter, unless it is so long that nobody reads it as one.
 /// Measured by subjects of commits against the notes that they changed: a section of 80 words or of all sizes lost up to
 /// .16 of hit@5 on two memory banks, and no split at all .06 on one of long guides.
-const NOTE: SplitRule = SplitRule { long: [1_000, 1_000], section: 150, sections: 3 };
+const NOTE: [SplitRule; 1] = [SplitRule { long: [1_000, 1_000], section: 150, sections: 3 }];
 
 /// A part of a file that becomes an entry.
 #[derive(Debug, PartialEq, Eq)]
@@ -75,6 +62,30 @@ struct NotePart {
     headings: Vec<String>,
     line: usize,
     body: String,
+}
+
+/// What the text of a file is called.
+struct TextName<'a> {
+    name: &'a str,
+    /// A longer one, which distinguishes it from others of its name.
+    longer: Option<&'a str>,
+    /// Where it begins in the file.
+    start: usize,
+    /// Whether the titles of its sections begin with its name.
+    in_titles: bool,
+}
+
+impl TextName<'_> {
+    /// Returns the title of the section below these headings, and a longer one.
+    fn title(&self, headings: &[String]) -> (String, Option<String>) {
+        let sections = headings.iter().map(|heading| without_ordinal(heading)).collect::<Vec<_>>().join(": ");
+        let below = |name: &str| match headings {
+            [] => name.to_owned(),
+            _ => format!("{name}: {sections}"),
+        };
+        let title = if headings.is_empty() || self.in_titles { below(self.name) } else { sections.clone() };
+        (title, self.longer.map(below))
+    }
 }
 
 /// Reads instructions such as CLAUDE.md or AGENTS.md.
@@ -88,19 +99,26 @@ pub(super) fn sections(_: &Workspace, request: &ImportRequest, file: &ImportFile
     };
     let (heading, start) = file.title();
     // The name of the file says nothing, and neither does the heading of one at the top.
-    let name = folder.map_or(heading, |folder| folder.rsplit('/').next().unwrap_or(folder).to_owned());
-    let rules = rules_of(&file.text[start..]);
+    let name = folder.map_or(heading.as_str(), |folder| folder.rsplit('/').next().unwrap_or(folder));
+    let longer = Some(folder.unwrap_or(name));
+    let named = TextName { name, longer, start, in_titles: folder.is_some() };
+    let text = &file.text[start..];
+    if folder.is_some() && n_words(text) < MAX_WHOLE {
+        return add_parts(file, &about, &named, &OF_FOLDER, content);
+    }
+    let rules = rules_of(text);
     if rules.len() >= MIN_RULES {
         let before = file.text[..start].matches('\n').count();
         for (line, body) in rules {
             let title = title_of(&body);
             let from = ImportOrigin { line: line_of(file, before + line), ..file.origin() };
+            let longer_title = Some(format!("{name}: {title}"));
             let fact = Fact::new(format!("{}#{title}", file.key), from, Knowledge { title, body, ..about.clone() });
-            content.add(Fact { within: Some(name.clone()), ..fact });
+            content.add(Fact { longer_title, ..fact });
         }
         return;
     }
-    add_parts(file, &about, (&name, start), INSTRUCTIONS, content);
+    add_parts(file, &about, &named, if folder.is_some() { &OF_FOLDER } else { &INSTRUCTIONS }, content);
 }
 
 /// Reads a note of a folder of markdown.
@@ -110,59 +128,53 @@ pub(super) fn memory_bank(
     file: &ImportFile,
     content: &mut SourceContent,
 ) {
-    if let Some(reason) = concept::reserved(file) {
+    if let Some(reason) = is_template(file).or_else(|| concept::reserved(file)) {
         return content.report.skip(file.origin(), reason);
     }
-    let mut about = concept::about(workspace, request, file);
-    if STATES.contains(&file.stem()) {
-        about.expires_at.get_or_insert_with(|| workspace.now() + TimeDelta::days(STATE_DAYS));
-    }
+    let about = concept::about(workspace, request, file);
     let (title, start) = file.title();
     let first = content.facts.len();
+    let named = TextName { name: &title, longer: None, start, in_titles: true };
     match concept::unit(file, start) {
         Some(body) => content.add(Fact::new(file.key.clone(), file.origin(), Knowledge { title, body, ..about })),
-        None => add_parts(file, &about, (&title, start), NOTE, content),
+        None => add_parts(file, &about, &named, &NOTE, content),
     }
-    let (date, said) = (concept::date(file), concept::said(file));
+    let (date, said) = (concept::date(workspace, file), concept::said(file));
+    let lifetime = STATES.contains(&file.stem()).then(|| TimeDelta::days(STATE_DAYS));
     for fact in &mut content.facts[first..] {
         fact.date = date;
+        fact.lifetime = lifetime;
         fact.said.clone_from(&said);
     }
 }
 
-/// Adds the parts of a file, whose text begins at `start` and is called `name`.
+/// Adds the parts of a file, by the first of these rules that splits it.
 fn add_parts(
     file: &ImportFile,
     about: &Knowledge,
-    (name, start): (&str, usize),
-    rule: SplitRule,
+    named: &TextName<'_>,
+    rules: &[SplitRule],
     content: &mut SourceContent,
 ) {
-    if LICENCES.contains(&file.stem().to_lowercase().as_str()) {
-        return content.report.skip(file.origin(), "it is the text of a licence");
+    let text = &file.text[named.start..];
+    if let Some(reason) = no_fact(text) {
+        return content.report.skip_titled(file.origin(), named.name, reason);
     }
-    let text = &file.text[start..];
-    let mut parts = Vec::new();
-    split(text, (0, 0..text.len()), Vec::new(), rule, &mut parts);
+    let parts = parts_of(text, rules);
     let is_split = parts.len() > 1;
-    let is_of_instructions = rule.long[0] == 0;
     let all: Vec<Vec<String>> = parts.iter().map(|part| part.headings.clone()).collect();
     let has_parts = |above: &[String]| all.iter().any(|below| below.len() > above.len() && below.starts_with(above));
     let mut seen: HashMap<String, usize> = HashMap::new();
     for NotePart { headings, line, body } in parts {
         let body = if headings.is_empty() { file.described(&body) } else { body };
-        let line = line_of(file, file.text[..start].matches('\n').count() + line);
+        let line = line_of(file, file.text[..named.start].matches('\n').count() + line);
         let from = ImportOrigin { line, ..file.origin() };
-        let title = match headings.as_slice() {
-            [] => name.to_owned(),
-            sections if is_of_instructions => sections.join(": "),
-            sections => format!("{name}: {}", sections.join(": ")),
-        };
+        let (title, longer_title) = named.title(&headings);
         // What is left of a section whose parts are entries.
         if body.trim().is_empty() && is_split && has_parts(&headings) {
             continue;
         }
-        if let Some(reason) = no_fact(headings.last().map_or("", String::as_str), &body) {
+        if let Some(reason) = no_fact(&body) {
             content.report.skip_titled(from, &title, reason);
             continue;
         }
@@ -177,8 +189,21 @@ fn add_parts(
         // Other names are those of the note, not of its sections.
         let aliases = if headings.is_empty() { about.aliases.clone() } else { Vec::new() };
         let fact = Fact::new(key, from, Knowledge { title, body, aliases, ..about.clone() });
-        content.add(Fact { within: Some(name.to_owned()).filter(|_| is_of_instructions), ..fact });
+        content.add(Fact { longer_title, ..fact });
     }
+}
+
+/// Returns the parts of a text, by the first of these rules that splits it.
+fn parts_of(text: &str, rules: &[SplitRule]) -> Vec<NotePart> {
+    let mut parts = Vec::new();
+    for rule in rules {
+        parts.clear();
+        split(text, (0, 0..text.len()), Vec::new(), *rule, &mut parts);
+        if parts.len() > 1 {
+            break;
+        }
+    }
+    parts
 }
 
 /// Returns a line of a file, from 1.
@@ -204,18 +229,24 @@ fn split(
     let body_of = |index: usize| &own[children[index].range.end..end_of(index)];
     let stands = |index: &usize| {
         let body = body_of(*index);
-        n_words(body) >= rule.section && no_fact(&children[*index].title, body).is_none()
+        n_words(body) >= rule.section && no_fact(body).is_none()
     };
     let standing: Vec<usize> = (0..children.len()).filter(stands).collect();
     let long = rule.long.get(above.len()).copied();
-    let is_split = long.is_some_and(|long| n_words(own) >= long) && standing.len() >= rule.sections;
+    // Steps of one list, with whole sentences as headings, are one matter.
+    let is_step = |title: &str| {
+        let bare = without_ordinal(title);
+        bare.len() < title.len() && (bare.ends_with('.') || bare.contains(". "))
+    };
+    let is_list = children.iter().any(|child| is_step(&child.title));
+    let is_split = !is_list && long.is_some_and(|long| n_words(own) >= long) && standing.len() >= rule.sections;
     if !is_split {
         return parts.push(NotePart { headings: above, line, body: own.to_owned() });
     }
     let mut rest = own[..children[0].range.start].to_owned();
     let at = parts.len();
     for (index, child) in children.iter().enumerate() {
-        if standing.contains(&index) || no_fact(&child.title, body_of(index)).is_some() {
+        if standing.contains(&index) || no_fact(body_of(index)).is_some() {
             let below = [above.as_slice(), std::slice::from_ref(&child.title)].concat();
             let of_child = range.start + child.range.end..range.start + end_of(index);
             split(text, (range.start + child.range.start, of_child), below, rule, parts);
@@ -248,84 +279,13 @@ fn rules_of(text: &str) -> Vec<(usize, String)> {
     items
 }
 
-/// Returns why a section is no fact; `None` if it is one.
-fn no_fact(title: &str, body: &str) -> Option<&'static str> {
-    let said = without_comments(body);
-    if said.lines().all(|line| is_filler(line.trim())) {
-        return Some(if said.is_empty() {
-            "it is empty"
-        } else {
-            "it is what a template says, which nobody filled in"
-        });
-    }
-    if LICENCES.contains(&title.to_lowercase().as_str()) {
-        return Some("it is the text of a licence");
-    }
-    let names_file = said.lines().any(|line| line.trim().starts_with('@')) || is_instructions(&said);
-    let links = links(&said);
-    let is_pointer = said.lines().all(|line| line.trim().is_empty() || line.trim().starts_with('@'))
-        || names_file && n_words(&said) <= MAX_POINTER_WORDS && said.lines().count() <= 3;
-    if is_pointer {
-        return Some("it only names files that a client reads in its place");
-    }
-    if !links.is_empty() && links.iter().all(|link| link.starts_with('#')) && n_words(&said) < MIN_WORDS {
-        return Some("it is a table of contents");
-    }
-    (said.starts_with(BOILERPLATE) && said.lines().count() <= 2).then_some("it only introduces the rest of the file")
-}
-
-/// Returns whether a line is what a template has where somebody should write something.
-fn is_filler(line: &str) -> bool {
-    let bare = line.trim_start_matches(['#', '-', '*', '_', '>', ' ']).trim_end_matches(['*', '_', ' ', '.', ':']);
-    let is_bracketed = bare.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
-    bare.is_empty()
-        || is_bracketed.is_some_and(|inner| !inner.contains(['[', ']']))
-        || FILLERS.contains(&bare.to_lowercase().as_str())
-}
-
-/// Returns the number of words that a text says beside its links: those with a letter, and those of code.
-fn n_words(text: &str) -> usize {
-    let (mut n_words, mut depth) = (0, 0_usize);
-    for event in Parser::new(text) {
-        match event {
-            Event::Start(Tag::Link { .. }) => depth += 1,
-            Event::End(TagEnd::Link) => depth = depth.saturating_sub(1),
-            Event::Text(text) | Event::Code(text) if depth == 0 => {
-                n_words += text
-                    .split_whitespace()
-                    .filter(|word| word.chars().any(char::is_alphabetic))
-                    .map(weight)
-                    .sum::<usize>();
-            }
-            _ => {}
-        }
-    }
-    n_words
-}
-
-/// Returns how many words a run of letters stands for. Chinese, Japanese and Thai have no spaces.
-fn weight(word: &str) -> usize {
-    let n_wide = word.chars().filter(|letter| *letter as u32 >= 0x0e00 && letter.is_alphabetic()).count();
-    n_wide.div_ceil(2).max(1)
-}
-
-/// Returns where the links of a text lead.
-fn links(text: &str) -> Vec<String> {
-    let of_event = |event| match event {
-        Event::Start(Tag::Link { dest_url, .. }) => Some(dest_url.to_string()),
-        _ => None,
-    };
-    Parser::new(text).filter_map(of_event).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(text: &str, rule: SplitRule, expected: &[(&str, &str, usize)]) {
-        let mut parts = Vec::new();
-        split(text, (0, 0..text.len()), Vec::new(), rule, &mut parts);
+    fn check(text: &str, rules: &[SplitRule], expected: &[(&str, &str, usize)]) {
+        let parts = parts_of(text, rules);
         let found: Vec<_> =
             parts.iter().map(|part| (part.headings.join("/"), part.body.trim().to_owned(), part.line)).collect();
         let expected: Vec<_> =
@@ -335,17 +295,17 @@ mod tests {
 
     #[test]
     fn every_text_belongs_to_one_part() {
-        check("intro here\n", INSTRUCTIONS, &[("", "intro here", 1)]);
+        check("intro here\n", &INSTRUCTIONS, &[("", "intro here", 1)]);
         check(
             "about it\n## A\none two\n### B\nthree four\n## C\n12\n## D\nfive six\n",
-            INSTRUCTIONS,
+            &INSTRUCTIONS,
             &[("", "about it\n## C\n12", 1), ("A", "one two\n### B\nthree four", 2), ("D", "five six", 8)],
         );
-        check("```\n## no\n```\n## A\none two\n", INSTRUCTIONS, &[("", "```\n## no\n```", 1), ("A", "one two", 4)]);
+        check("```\n## no\n```\n## A\none two\n", &INSTRUCTIONS, &[("", "```\n## no\n```", 1), ("A", "one two", 4)]);
         let word = "word ".repeat(130);
         let long = format!("## A\n### B\n{word}\n### C\n{word}\n");
         let word = word.trim();
-        check(&long, INSTRUCTIONS, &[("", "", 1), ("A", "", 1), ("A/B", word, 2), ("A/C", word, 4)]);
+        check(&long, &INSTRUCTIONS, &[("", "", 1), ("A", "", 1), ("A/B", word, 2), ("A/C", word, 4)]);
     }
 
     #[test]
@@ -353,28 +313,31 @@ mod tests {
         let word = "word ".repeat(400);
         let word = word.trim();
         let short = "# One\nA fact.\n## Created\n2026-01-02\n## Related\n- [two](two.md)\n";
-        check(short, NOTE, &[("", short.trim(), 1)]);
+        check(short, &NOTE, &[("", short.trim(), 1)]);
         let two = format!("## A\n{word}\n## B\n{word}\n## C\n{word}\n## D\nSee E.\n");
-        check(&two, NOTE, &[("", "## D\nSee E.", 1), ("A", word, 1), ("B", word, 3), ("C", word, 5)]);
+        check(&two, &NOTE, &[("", "## D\nSee E.", 1), ("A", word, 1), ("B", word, 3), ("C", word, 5)]);
         let unsplit = format!("## A\n{word} {word} {word}\n## B\nb\n");
-        check(&unsplit, NOTE, &[("", unsplit.trim(), 1)]);
+        check(&unsplit, &NOTE, &[("", unsplit.trim(), 1)]);
     }
 
     #[test]
-    fn what_says_nothing_is_no_fact() {
-        let check = |title: &str, body: &str, expected: Option<&str>| {
-            let found = no_fact(title, body);
-            assert_eq!(found.map(|found| found.rsplit(' ').next().unwrap()), expected, "{title}: {body}");
-        };
-        check("Tests", "Run `just test`.", None);
-        check("Tests", "<!-- how to run them -->\n", Some("empty"));
-        check("Goals", "- [Describe the goal]\n- [ ]\n_TBD_\n", Some("in"));
-        check("Contents", "- [One](#one)\n- [Two](#two)\n", Some("contents"));
-        check("Links", "- [One](one.md)\n", None);
-        check("", "@../AGENTS.md\n", Some("place"));
-        check("", "See [AGENTS.md](../AGENTS.md).", Some("place"));
-        check("License", "MIT, by the authors.", Some("licence"));
-        check("", "This file provides guidance to agents that work here.", Some("file"));
+    fn short_sections_of_instructions_stay_with_the_rest_unless_all_are_short() {
+        let word = "word ".repeat(30);
+        let word = word.trim();
+        let text = format!("about it\n## A\n{word}\n## B\nNot this.\n## C\n{word}\n");
+        check(&text, &INSTRUCTIONS, &[("", "about it\n## B\nNot this.", 1), ("A", word, 2), ("C", word, 6)]);
+        check("## A\nOne.\n## B\nTwo.\n", &INSTRUCTIONS, &[("", "", 1), ("A", "One.", 1), ("B", "Two.", 3)]);
+        check(&text, &OF_FOLDER, &[("", text.trim(), 1)]);
+        let long = format!("{text}## D\n{}\n", "long ".repeat(400).trim());
+        assert_eq!(parts_of(&long, &OF_FOLDER).len(), 4);
+    }
+
+    #[test]
+    fn the_steps_of_a_list_are_one_note() {
+        let word = "word ".repeat(400);
+        let steps = format!("## 1. Use office hours\n{word}\n## 2. Sleep well. Eat.\n{word}\n## 3. Try it\n{word}\n");
+        assert_eq!(parts_of(&steps, &NOTE).len(), 1);
+        assert_eq!(parts_of(&steps.replace(". Eat.", ""), &NOTE).len(), 4);
     }
 
     #[test]
@@ -382,15 +345,5 @@ mod tests {
         let rules = rules_of("- Use pnpm\n- ALWAYS run\n  `just test`\n  - twice\n");
         assert_eq!(rules, [(1, "Use pnpm".to_owned()), (2, "ALWAYS run\n`just test`\n- twice".to_owned())]);
         assert_eq!(rules_of("Rules:\n\n- one\n"), []);
-    }
-
-    #[test]
-    fn words_are_counted_beside_links_and_in_every_script() {
-        let check = |text: &str, expected: usize| assert_eq!(n_words(text), expected, "{text}");
-        check("2026-01-02", 0);
-        check("8080", 0);
-        check("- [one](x)\n- two", 1);
-        check("`just test` runs", 3);
-        check("設定を保存する", 4);
     }
 }

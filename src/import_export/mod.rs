@@ -11,8 +11,10 @@ mod apply;
 mod claude_memory;
 mod concept;
 mod dates;
+mod decision_words;
 mod export;
 mod files;
+mod fillers;
 mod find;
 mod gathered;
 mod generated;
@@ -36,6 +38,7 @@ mod sqlite;
 mod stream;
 mod transcripts;
 mod write;
+mod written_dates;
 
 use std::rc::Rc;
 

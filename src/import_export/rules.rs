@@ -1,9 +1,11 @@
 //! Rules of editors and agents: each file is an entry, with the paths and patterns that it is for as its files.
 
-use super::files::ImportFile;
+use super::files::{ImportFile, without_comments, without_ordinal};
+use super::fillers::no_fact;
 use super::gathered::{Fact, SourceContent};
 use super::request::ImportRequest;
 use crate::entry::knowledge::Knowledge;
+use crate::entry::outline::headings;
 use crate::entry::path::is_project_path;
 use crate::text::shorten;
 use crate::workspace::Workspace;
@@ -33,17 +35,32 @@ pub(super) fn read(_: &Workspace, request: &ImportRequest, file: &ImportFile, co
         }
     }
     let (title, body) = titled(file);
+    if let Some(reason) = no_fact(&body) {
+        return content.report.skip_titled(file.origin(), &title, reason);
+    }
     let knowledge = Knowledge { source: request.writer, files, ..Knowledge::new(title, tags, body) };
     content.add(Fact::new(file.key.clone(), file.origin(), knowledge));
 }
 
-/// Returns the title of a rule, and the text below it: the title is what its frontmatter says in a line, else its first
-/// heading, else its name.
+/// Returns the title of a rule, and the text below it: the title of its frontmatter, else its first heading, else its
+/// description, if that is short, else its name.
 fn titled(file: &ImportFile) -> (String, String) {
-    let (title, start) = file.title();
+    let text = file.text.as_str();
+    // The role that an agent should play may come first, in a quotation.
+    let is_quotation =
+        |before: &str| without_comments(before).lines().all(|line| line.trim().is_empty() || line.starts_with('>'));
+    let first = headings(text).into_iter().next().filter(|first| first.level == 1 && !first.title.is_empty());
+    let first = first.filter(|first| is_quotation(&text[..first.range.start]));
     let description = file.word(&["description"]).filter(|text| shorten(text, MAX_DESCRIPTION) == **text);
-    match description.filter(|_| file.word(&["title", "name"]).is_none()) {
-        Some(description) => (description.to_owned(), file.text.clone()),
-        None => (title, file.described(&file.text[start..])),
+    match (file.word(&["title"]), first, description) {
+        (None, Some(first), _) => {
+            let rest = [&text[..first.range.start], &text[first.range.end..]].concat();
+            (without_ordinal(&first.title).to_owned(), file.described(&rest))
+        }
+        (None, None, Some(description)) => (description.to_owned(), text.to_owned()),
+        _ => {
+            let (title, start) = file.title();
+            (title, file.described(&text[start..]))
+        }
     }
 }

@@ -84,17 +84,30 @@ pub(crate) fn invisible(text: &str) -> impl Iterator<Item = (usize, char)> + '_ 
     text.char_indices().filter(|(at, character)| is_invisible(text, *at, *character))
 }
 
-/// Marks that say where a line may end, how letters join, or in what order the bytes of a file are. Where writing does not
-/// need them, they say nothing, and no text can be hidden in them once they are dropped.
-const MEANINGLESS: [char; 6] = ['\u{ad}', '\u{200b}', '\u{200c}', '\u{200d}', '\u{2060}', '\u{feff}'];
+/// Marks that say where a line may end, how letters join or look, or in what order the bytes of a file are. Where writing
+/// does not need them, they say nothing, and no text can be hidden in them once they are dropped.
+const MEANINGLESS: [char; 8] =
+    ['\u{ad}', '\u{200b}', '\u{200c}', '\u{200d}', '\u{2060}', '\u{fe0e}', '\u{fe0f}', '\u{feff}'];
+/// Marks of direction. On their own, as they are left behind when text is copied, they say nothing.
+const DIRECTION: [(char, char); 3] = [('\u{200e}', '\u{200f}'), ('\u{202a}', '\u{202c}'), ('\u{2066}', '\u{2069}')];
 
 /// Returns a text without the invisible marks that say nothing, and how many they are; `None` if it has none.
 pub(crate) fn without_marks(text: &str) -> Option<(String, usize)> {
-    let marks: Vec<usize> =
-        invisible(text).filter(|(_, character)| MEANINGLESS.contains(character)).map(|(at, _)| at).collect();
+    let is_turned = is_turned(text);
+    let is_mark = |mark: char| MEANINGLESS.contains(&mark) || !is_turned && is_among(&DIRECTION, mark);
+    let marks: Vec<usize> = invisible(text).filter(|(_, character)| is_mark(*character)).map(|(at, _)| at).collect();
     let mut rest = marks.iter().copied().peekable();
     let kept = text.char_indices().filter(|(at, _)| rest.next_if_eq(at).is_none()).map(|(_, character)| character);
     (!marks.is_empty()).then(|| (kept.collect(), marks.len()))
+}
+
+/// Returns whether a part of a text is shown in another order than it is written: with an override, or between a mark
+/// that begins an order of its own and the one that ends it.
+fn is_turned(text: &str) -> bool {
+    let has = |marks: &[char]| text.contains(marks);
+    has(&['\u{202d}', '\u{202e}'])
+        || has(&['\u{202a}', '\u{202b}']) && has(&['\u{202c}'])
+        || has(&['\u{2066}', '\u{2067}', '\u{2068}']) && has(&['\u{2069}'])
 }
 
 /// Returns whether the character at `at` is invisible and not needed for writing.
@@ -194,6 +207,24 @@ mod tests {
         assert_eq!(all(&format!("🏴{}", tags("gbeng"))), 5);
         assert_eq!(all(&format!("🏴{}", tags("gbeng\u{7f}obey"))), 4);
         assert_eq!(all(&format!("🏁{}", tags("gbeng\u{7f}"))), 6);
+    }
+
+    #[test]
+    fn marks_that_say_nothing_are_dropped() {
+        let check = |text: &str, expected: Option<&str>| {
+            assert_eq!(without_marks(text).map(|(text, _)| text).as_deref(), expected, "{text:?}");
+        };
+        check("a\u{200b}b\u{feff}", Some("ab"));
+        check("Go (2021)\u{fe0f}](x)", Some("Go (2021)](x)"));
+        check("♥\u{fe0f}\u{fe0f} and ☀\u{fe0f}", Some("♥\u{fe0f} and ☀\u{fe0f}"));
+        check("2023\u{200e}, \u{200f}x", Some("2023, x"));
+        check("Global \u{202a}moved", Some("Global moved"));
+        check("Global \u{202a}moved, \u{2069}too", Some("Global moved, too"));
+        // These turn text, or are letters that nobody sees.
+        check("\u{202a}turned\u{202c}", None);
+        check("\u{2067}turned\u{2069} \u{200f}", None);
+        check("\u{202e}turned \u{202a}too", None);
+        check("a\u{e0041}\u{fe00}", None);
     }
 
     #[test]
