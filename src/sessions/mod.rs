@@ -227,10 +227,9 @@ impl<'a> RunningHook<'a> {
     fn briefing(&mut self) -> Option<String> {
         let told = told_attempts(self.workspace);
         for tokens in BRIEFINGS {
-            // `setup` registers the server wherever it registers hooks, and clients refuse tools less often than
-            // commands.
-            let client = Some(self.call.client());
-            let request = BriefingRequest { budget: Some(Budget::tokens(tokens)), by_tools: true, client };
+            // `setup` registers the server with the hooks, and clients refuse tools less often than commands.
+            let (budget, client) = (Some(Budget::tokens(tokens)), Some(self.call.client()));
+            let request = BriefingRequest { budget, by_tools: true, client };
             let briefing = briefing(self.workspace, &request, &told).ok()?;
             if let Some(document) = self.document(&briefing.text) {
                 let shown: Vec<String> =

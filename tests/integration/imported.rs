@@ -78,8 +78,9 @@ fn what_a_folder_has_is_about_the_folder() {
     base.run(["import", ".agent_memory/packets"])
         .says(0, "1 unchanged; read .agent_memory/packets/pool.json as `jsonl`");
     for (entry, lines) in [
-        ("web-tests", &["tags: [guidelines, packages/web]", "files: [\"packages/web/**\"]"][..]),
-        ("styles", &["files: [\"packages/web/**\"]"]),
+        // Short instructions of a folder are one entry, called after it.
+        ("web", &["tags: [guidelines, packages/web]", "files: [\"packages/web/**\"]"][..]),
+        ("packages-web", &["files: [\"packages/web/**\"]"]),
         ("calls", &["tags: [rules, packages/web]", "files: [\"packages/web/src/**\"]"]),
         ("all-of-it", &["files: [\"packages/web/**\"]"]),
         ("ports", &["tags: [packages/api/ops]", "files: [\"packages/api/**\"]", "source: agent"]),

@@ -119,11 +119,11 @@ fn check_names_entries_whose_section_left_its_file() {
     let rules: String = (1..=8)
         .flat_map(|number| ["- Use [tool ".to_owned(), number.to_string(), "](x.md) for it. Always.\n".to_owned()])
         .collect();
-    base.write("web/AGENTS.md", &rules);
+    base.write("CLAUDE.md", &rules);
     base.run(["import", "sections", "."]).says(0, "13 added");
     assert_eq!(checked(&base), [""; 0]);
     base.write("AGENTS.md", "Read this.\n\n## Ports\n\nOn 8080. Keys are elsewhere.\n");
-    base.write("web/AGENTS.md", rules.replace("tool 3", "pliers"));
+    base.write("CLAUDE.md", rules.replace("tool 3", "pliers"));
     let gone = ["keys", "agents-keys", "logs-traces", "use-tool-3-x-md-for-it"];
     let mut found = checked(&base);
     found.sort();
