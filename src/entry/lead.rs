@@ -59,6 +59,8 @@ const INSTRUCTIONS: [&str; 10] = [
 const ANNOUNCING: [&str; 4] = [" because", " which", " following", " that"];
 /// The most words of a value or of its name.
 const MAX_VALUE: usize = 3;
+/// The most words of a state or a date with its remarks.
+const MAX_STATE: usize = 8;
 /// How many paragraphs and items are looked at.
 const MAX_BLOCKS: usize = 60;
 
@@ -71,7 +73,11 @@ struct TextBlock {
     /// How much of it is not in italics, and not the text of a link, in letters.
     n_upright: usize,
     n_unlinked: usize,
+    /// It without code, in which brackets are no placeholders.
+    plain: String,
     is_quote: bool,
+    /// Whether it comes directly after the block before it, with no heading, code, table or comment between them.
+    is_next: bool,
 }
 
 /// Returns the first paragraph or item of a body that is a sentence, on one line: no heading, no code, no table, no
@@ -86,7 +92,7 @@ pub(crate) fn leading_prose(body: &str) -> String {
     let mut second_choice = None;
     for (at, block) in blocks.iter().enumerate() {
         let sentence = without_label(block.text.trim());
-        if !is_sentence(sentence) || block.names_values() || block.n_unlinked == 0 {
+        if !is_sentence(sentence) || block.names_values() || block.n_unlinked == 0 || is_of_template(&block.plain) {
             continue;
         }
         let said = announced(sentence, blocks.get(at + 1));
@@ -112,6 +118,7 @@ pub(crate) fn described(description: &str, body: &str) -> String {
 fn blocks(body: &str) -> Vec<TextBlock> {
     let (mut blocks, mut block) = (Vec::new(), TextBlock::default());
     let (mut hidden, mut quotes, mut italics, mut links) = (0_usize, 0_usize, 0_usize, 0_usize);
+    let mut is_next = true;
     // A paragraph ends at its own end, the text of an item at the next block in it or at its end.
     for event in Parser::new_ext(body, options()) {
         let is_end = match &event {
@@ -119,6 +126,7 @@ fn blocks(body: &str) -> Vec<TextBlock> {
                 Tag::Heading { .. } | Tag::CodeBlock(_) | Tag::Table(_) | Tag::HtmlBlock | Tag::Image { .. },
             ) => {
                 hidden += 1;
+                is_next &= matches!(event, Event::Start(Tag::Image { .. }));
                 !matches!(event, Event::Start(Tag::Image { .. }))
             }
             Event::End(TagEnd::Heading(_) | TagEnd::CodeBlock | TagEnd::Table | TagEnd::HtmlBlock | TagEnd::Image) => {
@@ -129,26 +137,30 @@ fn blocks(body: &str) -> Vec<TextBlock> {
                 let mark = if matches!(event, Event::Code(_)) { "`" } else { "" };
                 let n_letters = text.chars().filter(|letter| letter.is_alphanumeric()).count();
                 block.text.push_str(&format!("{mark}{text}{mark}"));
+                block.plain.push_str(if mark.is_empty() { text } else { "" });
                 block.n_upright += if italics == 0 { n_letters } else { 0 };
                 block.n_unlinked += if links == 0 { n_letters } else { 0 };
                 false
             }
-            Event::SoftBreak if hidden == 0 => {
+            Event::SoftBreak | Event::HardBreak if hidden == 0 => {
                 block.line_ends.push(block.text.len());
                 block.text.push(' ');
                 false
             }
             Event::Start(Tag::List(_) | Tag::Paragraph | Tag::Item | Tag::BlockQuote(_))
-            | Event::HardBreak
             | Event::End(TagEnd::Paragraph | TagEnd::Item | TagEnd::BlockQuote(_)) => true,
             _ => false,
         };
         if is_end {
-            block.is_quote = quotes > 0;
+            (block.is_quote, block.is_next) = (quotes > 0, is_next || blocks.is_empty());
             if block.text.trim().is_empty() {
                 block = TextBlock::default();
             } else {
                 blocks.push(std::mem::take(&mut block));
+                is_next = !matches!(
+                    event,
+                    Event::Start(Tag::Heading { .. } | Tag::CodeBlock(_) | Tag::Table(_) | Tag::HtmlBlock)
+                );
             }
         }
         let count =
@@ -185,8 +197,11 @@ impl TextBlock {
 
 /// Returns a sentence, with what comes after it if it only announces that.
 fn announced(sentence: &str, next: Option<&TextBlock>) -> String {
-    let has_other = sentence.match_indices(". ").next().is_some();
-    match next.filter(|next| announces(sentence) && !has_other && is_sentence(next.text.trim())) {
+    let begins =
+        |rest: &str| rest.chars().next().is_some_and(|letter| letter.is_uppercase() || !letter.is_alphabetic());
+    let has_other = sentence.match_indices(". ").any(|(at, end)| begins(&sentence[at + end.len()..]));
+    let is_whole = |next: &&TextBlock| next.is_next && is_sentence(next.text.trim());
+    match next.filter(|next| announces(sentence) && !has_other && is_whole(next)) {
         Some(next) => format!("{sentence} {}", next.text.trim()),
         None => sentence.to_owned(),
     }
@@ -209,7 +224,8 @@ fn without_label(text: &str) -> &str {
 fn is_sentence(text: &str) -> bool {
     let is_value = text.split_once(':').is_some_and(|(name, value)| {
         let is_short = n_words(name) <= MAX_VALUE && n_words(value) <= MAX_VALUE && !text.ends_with('.');
-        is_short && !announces(text) || NAMES.contains(&name.trim().to_lowercase().as_str())
+        let is_named = NAMES.contains(&name.trim().to_lowercase().as_str());
+        is_short && !announces(text) || is_named && n_words(value) <= MAX_STATE && !text.ends_with('.')
     });
     let is_introduction = text.ends_with(':') && n_words(text) <= MAX_VALUE;
     let is_wide = |letter: char| letter as u32 >= 0x0e00 && letter.is_alphabetic();
@@ -220,24 +236,30 @@ fn is_sentence(text: &str) -> bool {
         && !is_value
         && !is_introduction
         && !is_instruction
-        && !is_of_template(text)
+        && !is_in_brackets(text)
         && !text.starts_with("[!")
         && text.contains(char::is_alphabetic)
 }
 
-/// Returns whether somebody should have filled a text in: it is in brackets, or has words in capitals, alternatives or the
-/// form of a date in brackets.
-fn is_of_template(text: &str) -> bool {
-    let is_whole = [('[', ']'), ('{', '}'), ('<', '>')].iter().any(|(open, close)| {
+/// Returns whether all of a text is in brackets.
+fn is_in_brackets(text: &str) -> bool {
+    [('[', ']'), ('{', '}'), ('<', '>')].iter().any(|(open, close)| {
         text.trim_end_matches('.').strip_prefix(*open).and_then(|rest| rest.strip_suffix(*close)).is_some()
-    });
+    })
+}
+
+/// Returns whether somebody should have filled a text in: it has words in capitals, alternatives or the form of a date in
+/// brackets.
+fn is_of_template(text: &str) -> bool {
     let is_open = |inside: &str| {
-        let n_letters = inside.chars().filter(|letter| letter.is_alphabetic()).count();
-        let is_loud = n_letters > 3 && !inside.contains(char::is_lowercase) && inside.contains([' ', '_', '-', '/']);
+        let n_loud = inside.chars().filter(|letter| letter.is_uppercase()).count();
+        let is_loud = n_loud > 3 && !inside.contains(char::is_lowercase) && inside.contains([' ', '_', '-', '/']);
         is_loud || inside.contains(" | ") || inside.contains("YYYY")
     };
-    let in_brackets = text.split('[').skip(1).filter_map(|rest| rest.split_once(']')).map(|(inside, _)| inside);
-    is_whole || in_brackets.into_iter().any(is_open)
+    let between = |open: char, close: char| {
+        text.split(open).skip(1).filter_map(move |rest| rest.split_once(close)).map(|(inside, _)| inside)
+    };
+    between('[', ']').chain(between('{', '}')).any(is_open)
 }
 
 fn n_words(text: &str) -> usize {
@@ -273,6 +295,7 @@ mod tests {
             "Describe the context and problem statement here.",
             "> [!note]",
             "**Started**: 2026-01-02\n**Focus**: the broker of the shop\n**Status**: in progress",
+            "**Started**: 2026-01-02  \n**Focus**: the broker of the shop  \n**Status**: in progress",
             "*Created: 2026-01-02 13:21*\n*Last Updated: 2026-01-03*",
             "Status: PLANNED (2026-01-02), not implemented",
             "Autor: Somebody of the team",
@@ -308,6 +331,13 @@ mod tests {
             "Chosen option: \"Playwright\", because it runs in CI",
         );
         check("It is slow. These help:\n\n- caches of it\n", "It is slow. These help:");
+        check(
+            "Use a cache, e.g. one of these:\n\n- Redis for sessions\n",
+            "Use a cache, e.g. one of these: Redis for sessions",
+        );
+        // What is not its continuation is not put behind it.
+        check("Run this command first:\n\n```\nmake\n```\n\nIt takes a minute.\n", "Run this command first:");
+        check("These are the next steps:\n\n## Other\n\nIt takes a minute.\n", "These are the next steps:");
     }
 
     #[test]
@@ -317,6 +347,9 @@ mod tests {
         check("*All of it is in italics.*\n", "All of it is in italics.");
         check("Status: accepted\n", "Status: accepted");
         check("Note: the server closes idle connections.\n", "Note: the server closes idle connections.");
+        check("State: we keep it in Redux, never in components.\n", "State: we keep it in Redux, never in components.");
+        check("Set `env[DATABASE_URL]` before the start.\n", "Set `env[DATABASE_URL]` before the start.");
+        check("設定は[本番 環境]を見る。\n", "設定は[本番 環境]を見る。");
     }
 
     #[test]

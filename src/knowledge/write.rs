@@ -34,6 +34,7 @@ pub(super) fn write_entry<T>(
             Ok((written, None)) => return Ok((written, None)),
             Ok((written, Some(path))) => {
                 workspace.commit_written(pending, path.as_relative());
+                workspace.renew_hints(lock);
                 return Ok((written, lock.settled(&[workspace.root().join(&path)])));
             }
         }

@@ -205,6 +205,7 @@ fn write(
     let closed = close(workspace, &lock, &ended.iteration);
     problems.extend(closed.err().map(|error| still_open(&ended.iteration, &error)));
     workspace.commit_written(pending, &path);
+    workspace.renew_hints(&lock);
     problems.extend(commit_to_git(workspace, &lock, &attempt));
     Ok((path, attempt, is_new))
 }

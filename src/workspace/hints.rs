@@ -36,6 +36,15 @@ impl Workspace {
         open(&self.store)
     }
 
+    /// Writes the table anew if there is none, or no room in it. A call that a client waits for leaves that to others.
+    pub(crate) fn renew_hints(&self, lock: &Lock) {
+        let is_whole = !self.is_hurried && self.feature.is_none();
+        if is_whole && self.hints().is_none_or(|table| !table.has_room) {
+            // The hook is silent without it.
+            let _ = self.write_hints(lock);
+        }
+    }
+
     /// Writes the table anew, if entries changed since it was written.
     ///
     /// # Errors

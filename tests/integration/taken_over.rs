@@ -353,12 +353,15 @@ fn a_briefing_has_the_rules_that_its_client_does_not_read_and_the_first_part_of_
         base.run(["import", source]).says(0, "added");
     }
     let said = |client: &[&str]| {
-        let input = r#"{"session_id": "s-1", "source": "startup", "hook_event_name": "SessionStart"}"#;
+        let input =
+            format!(r#"{{"session_id": "s{}", "source": "startup", "hook_event_name": "SessionStart"}}"#, client.len());
         base.with([&["hook", "session-start"], client].concat()).input(input).run().answer(0)
     };
     let briefing = said(&[]);
     assert!(briefing.contains("Each route has a test.") && !briefing.contains("Names say"), "{briefing}");
     assert!(briefing.contains("Brokers (1 of 2)") && !briefing.contains("(2 of 2)"), "{briefing}");
+    let briefing = said(&["--agent", "codex"]);
+    assert!(briefing.contains("Names say"), "it reads AGENTS.md alone: {briefing}");
     // A briefing at a terminal is for no client.
     let briefing = base.run(["context", "-q"]).answer(0);
     assert!(!briefing.contains("Each route") && briefing.contains("Brokers"), "{briefing}");

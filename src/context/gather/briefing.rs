@@ -143,7 +143,7 @@ fn known(workspace: &Workspace, live: &Catalog, remedies: &[Id], client: Option<
 }
 
 /// The files of instructions and rules that only these clients read by themselves, by what their paths have.
-const READ_BY: [(&str, &[&str]); 9] = [
+const READ_BY: [(&str, &[&str]); 11] = [
     (".cursor/", &["cursor"]),
     (".cursorrules", &["cursor"]),
     (".github/instructions/", &["copilot", "vscode"]),
@@ -153,6 +153,8 @@ const READ_BY: [(&str, &[&str]); 9] = [
     (".kiro/", &["kiro"]),
     (".clinerules", &[]),
     ("GEMINI.md", &["gemini"]),
+    (".claude/rules/", &["claude"]),
+    ("CLAUDE.md", &["claude", "opencode", "copilot", "vscode", "devin"]),
 ];
 
 /// Returns whether the client gives an entry to its agent anyway: it comes from instructions or rules that it reads. So does
