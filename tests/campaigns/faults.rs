@@ -44,8 +44,9 @@ const SAMPLED: usize = 23;
 /// The files of a project, without the cache and [`NO_CONTENT`].
 type Files = Content;
 
-/// The lock, the log of changes, and notes, which are a best effort.
-const NO_CONTENT: [&str; 3] = [".ralph/state/lock", ".ralph/state/undo/", ".ralph/state/sessions/"];
+/// The lock, the log of changes, and notes and hints, which are a best effort.
+const NO_CONTENT: [&str; 4] =
+    [".ralph/state/lock", ".ralph/state/undo/", ".ralph/state/sessions/", ".ralph/state/hints"];
 
 /// Which errors are tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

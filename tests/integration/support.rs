@@ -113,11 +113,12 @@ impl TestBase {
         self.with(arguments).run()
     }
 
-    /// Returns the files of `state/` that say what is open: all but the log of changes and what runs printed last.
+    /// Returns the files of `state/` that say what is open: all but the log of changes, what runs printed last and the table
+    /// of hints.
     pub(crate) fn open_state(&self) -> Vec<String> {
         let mut files = self.files(".ralph/state");
-        let is_past = |file: &str| file.starts_with(".ralph/state/undo/") || file.starts_with(".ralph/state/live/");
-        files.retain(|file| !is_past(file));
+        let others = ["undo/", "live/", "hints"].map(|name| format!(".ralph/state/{name}"));
+        files.retain(|file| !others.iter().any(|other| file.starts_with(other)));
         files
     }
 

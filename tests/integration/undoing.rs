@@ -486,8 +486,7 @@ fn an_old_id_of_two_entries_is_refused() {
     let other = base.read(".ralph/knowledge/compiler-cache.md").replace("Compiler cache", "Cache of builds");
     base.write(".ralph/knowledge/cache-of-builds.md", other);
     let before = content(&base.root());
-    let reason =
-        "`knowledge/build-cache` was the id of both `knowledge/cache-of-builds` and `knowledge/compiler-cache`";
+    let reason = "`knowledge/build-cache` may mean `knowledge/cache-of-builds` or `knowledge/compiler-cache`";
     for arguments in [
         &["show", "build-cache"][..],
         &["edit", "build-cache"],
