@@ -117,7 +117,7 @@ pub(crate) fn described(description: &str, body: &str) -> String {
 /// Returns the first paragraphs and items of a body that have text.
 fn blocks(body: &str) -> Vec<TextBlock> {
     let (mut blocks, mut block) = (Vec::new(), TextBlock::default());
-    let (mut hidden, mut quotes, mut italics, mut links) = (0_usize, 0_usize, 0_usize, 0_usize);
+    let (mut hidden, mut marks) = (0_usize, OpenMarks::default());
     let mut is_next = true;
     // A paragraph ends at its own end, the text of an item at the next block in it or at its end.
     for event in Parser::new_ext(body, options()) {
@@ -138,8 +138,8 @@ fn blocks(body: &str) -> Vec<TextBlock> {
                 let n_letters = text.chars().filter(|letter| letter.is_alphanumeric()).count();
                 block.text.push_str(&format!("{mark}{text}{mark}"));
                 block.plain.push_str(if mark.is_empty() { text } else { "" });
-                block.n_upright += if italics == 0 { n_letters } else { 0 };
-                block.n_unlinked += if links == 0 { n_letters } else { 0 };
+                block.n_upright += if marks.italics == 0 { n_letters } else { 0 };
+                block.n_unlinked += if marks.links == 0 { n_letters } else { 0 };
                 false
             }
             Event::SoftBreak | Event::HardBreak if hidden == 0 => {
@@ -152,7 +152,7 @@ fn blocks(body: &str) -> Vec<TextBlock> {
             _ => false,
         };
         if is_end {
-            (block.is_quote, block.is_next) = (quotes > 0, is_next || blocks.is_empty());
+            (block.is_quote, block.is_next) = (marks.quotes > 0, is_next || blocks.is_empty());
             if block.text.trim().is_empty() {
                 block = TextBlock::default();
             } else {
@@ -163,25 +163,32 @@ fn blocks(body: &str) -> Vec<TextBlock> {
                 );
             }
         }
-        let count =
-            |depth: &mut usize, is_start: bool| *depth = if is_start { *depth + 1 } else { depth.saturating_sub(1) };
-        match event {
-            Event::Start(Tag::BlockQuote(_)) | Event::End(TagEnd::BlockQuote(_)) => {
-                count(&mut quotes, matches!(event, Event::Start(_)));
-            }
-            Event::Start(Tag::Emphasis) | Event::End(TagEnd::Emphasis) => {
-                count(&mut italics, matches!(event, Event::Start(_)));
-            }
-            Event::Start(Tag::Link { .. }) | Event::End(TagEnd::Link) => {
-                count(&mut links, matches!(event, Event::Start(_)))
-            }
-            _ => {}
-        }
+        marks.note(&event);
         if blocks.len() >= MAX_BLOCKS {
             break;
         }
     }
     blocks
+}
+
+/// How many marks are open around a text.
+#[derive(Default)]
+struct OpenMarks {
+    quotes: usize,
+    italics: usize,
+    links: usize,
+}
+
+impl OpenMarks {
+    fn note(&mut self, event: &Event<'_>) {
+        let depth = match event {
+            Event::Start(Tag::BlockQuote(_)) | Event::End(TagEnd::BlockQuote(_)) => &mut self.quotes,
+            Event::Start(Tag::Emphasis) | Event::End(TagEnd::Emphasis) => &mut self.italics,
+            Event::Start(Tag::Link { .. }) | Event::End(TagEnd::Link) => &mut self.links,
+            _ => return,
+        };
+        *depth = if matches!(event, Event::Start(_)) { *depth + 1 } else { depth.saturating_sub(1) };
+    }
 }
 
 impl TextBlock {

@@ -236,7 +236,7 @@ pub(super) fn is_date(name: &str) -> bool {
     let parts: Vec<&str> = name.split(['-', '_', '.']).collect();
     let is_number = |part: &&str| part.bytes().all(|byte| byte.is_ascii_digit());
     let lengths: Vec<usize> = parts.iter().map(|part| part.len()).collect();
-    parts.iter().all(is_number) && matches!(lengths.as_slice(), [4] | [4, 2] | [4, 2, 2] | [8])
+    parts.iter().all(is_number) && matches!(lengths.as_slice(), [4 | 8] | [4, 2] | [4, 2, 2])
 }
 
 /// Returns a text without the comments of HTML in it, trimmed.

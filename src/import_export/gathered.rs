@@ -129,9 +129,9 @@ impl SourceContent {
             if index > 0 {
                 part.key = format!("{} part {}", fact.key, index + 1);
             }
-            let numbered = |title: &str| format!("{title} ({} of {n_parts})", index + 1);
-            part.knowledge.title = numbered(&fact.knowledge.title);
-            part.longer_title = fact.longer_title.as_deref().map(numbered);
+            let number = format!(" ({} of {n_parts})", index + 1);
+            part.knowledge.title.push_str(&number);
+            part.longer_title = part.longer_title.map(|title| title + &number);
             part.knowledge.body = body;
             self.facts.push(part);
         }

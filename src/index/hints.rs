@@ -294,18 +294,6 @@ impl HintTable {
         rows
     }
 
-    /// Returns the rows of the attempts among these; none if many tasks share the key.
-    pub(crate) fn attempts<'a>(&self, rows: &'a [Hint]) -> Vec<&'a Hint> {
-        let is_shared = rows.iter().any(|row| row.kind == HintKind::Shared);
-        let of_error = rows.iter().filter(|row| row.kind == HintKind::Failed);
-        if is_shared || n_tasks(of_error) > MAX_TASKS_OF_ERROR {
-            return Vec::new();
-        }
-        rows.iter()
-            .filter(|row| matches!(row.kind, HintKind::Failed | HintKind::Changed(true) | HintKind::Did))
-            .collect()
-    }
-
     fn bucket(&self, key: u64) -> Option<Vec<Hint>> {
         let n_buckets = self.header.n_buckets.get() as usize;
         let at = bucket_of(key, n_buckets);
@@ -320,6 +308,16 @@ impl HintTable {
         let own = self.key.short_sum(&[&self.stamp().to_le_bytes(), &at.to_le_bytes(), bytes]);
         (own == *sum).then(|| postcard::from_bytes(bytes).ok()).flatten()
     }
+}
+
+/// Returns the rows of the attempts among these; none if many tasks share the key.
+pub(crate) fn attempts_of(rows: &[Hint]) -> Vec<&Hint> {
+    let is_shared = rows.iter().any(|row| row.kind == HintKind::Shared);
+    let of_error = rows.iter().filter(|row| row.kind == HintKind::Failed);
+    if is_shared || n_tasks(of_error) > MAX_TASKS_OF_ERROR {
+        return Vec::new();
+    }
+    rows.iter().filter(|row| matches!(row.kind, HintKind::Failed | HintKind::Changed(true) | HintKind::Did)).collect()
 }
 
 /// Returns the hash of a file's bytes that rows have.

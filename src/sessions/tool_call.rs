@@ -57,7 +57,9 @@ impl ToolUse {
         let result = first(payload, &RESULTS);
         let is_read = match has_failed(payload, client) {
             Some(has_failed) => has_failed,
-            None => command.as_deref().is_some_and(|command| simple_commands(command).iter().any(runs)),
+            None => {
+                command.as_deref().is_some_and(|command| simple_commands(command).iter().any(|command| runs(command)))
+            }
         };
         let mut output = String::new();
         if is_read && let Some(result) = result {
@@ -146,7 +148,7 @@ fn program(command: &[String]) -> &str {
 }
 
 /// Returns whether a simple command does more than print.
-fn runs(command: &Vec<String>) -> bool {
+fn runs(command: &[String]) -> bool {
     !matches!(program(command), "") && !PRINTERS.contains(&program(command))
 }
 

@@ -14,7 +14,7 @@ use crate::entry::knowledge::{Class, class, unsettled};
 use crate::entry::path::matches_pattern;
 use crate::entry::{self, Entry, Id, Scope};
 use crate::index::hints::{
-    Hint, HintKind, HintTable, hash_of, key_of_error, key_of_file, key_of_patterns, key_of_superseded,
+    Hint, HintKind, HintTable, attempts_of, hash_of, key_of_error, key_of_file, key_of_patterns, key_of_superseded,
 };
 use crate::workspace::Workspace;
 
@@ -76,7 +76,7 @@ impl HintSource<'_> {
         }
         let failed = known.into_iter().find_map(|fingerprint| {
             let rows = self.table.rows(key_of_error(fingerprint));
-            let attempts = self.table.attempts(&rows);
+            let attempts = attempts_of(&rows);
             let solved = attempts.iter().find_map(|row| self.failed(row, true));
             solved.or_else(|| attempts.iter().find_map(|row| self.failed_unsolved(row)))
         });
@@ -97,7 +97,7 @@ impl HintSource<'_> {
             (!FIRST.contains(&category), Reverse(entry.recency))
         });
         let (mut tasks, mut attempts) = (Vec::new(), Vec::new());
-        for row in self.table.attempts(&rows) {
+        for row in attempts_of(&rows) {
             if attempts.len() < MAX_ATTEMPTS && !tasks.contains(&row.task) && self.success_after(row).is_none() {
                 tasks.push(row.task);
                 attempts.extend(self.attempt(row).map(|(id, attempt)| FailedAttempt { id, attempt, solved: None }));

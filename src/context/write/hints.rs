@@ -62,19 +62,14 @@ fn line(item: &Hinted, allowed: &[String]) -> String {
     let title = escape::short(&redact(&failed.attempt.task_title, allowed), TITLE);
     let id = escape::code(failed.id.as_str(), SENTENCE);
     let mut line = format!("- An attempt at \"{title}\" {what}: {why} ({id})");
-    match &failed.solved {
-        Some((id, solved)) => {
-            let did = [&solved.sections.what_tried, &solved.sections.summary, &solved.sections.notes];
-            let did = did.map(|text| said(text)).into_iter().find(|did| !did.is_empty()).unwrap_or_default();
-            let did = if did.is_empty() { String::new() } else { format!(": {did}") };
-            line.push_str(&format!(". A later one succeeded{did} ({})", escape::code(id.as_str(), SENTENCE)));
-        }
-        None => {
-            let suggestion = said(&sections.retry_suggestion);
-            if !suggestion.is_empty() {
-                line.push_str(&format!(". Suggested: {suggestion}"));
-            }
-        }
+    let suggestion = said(&sections.retry_suggestion);
+    if let Some((id, solved)) = &failed.solved {
+        let did = [&solved.sections.what_tried, &solved.sections.summary, &solved.sections.notes];
+        let did = did.into_iter().map(|text| said(text)).find(|did| !did.is_empty());
+        let did = did.map(|did| format!(": {did}")).unwrap_or_default();
+        line.push_str(&format!(". A later one succeeded{did} ({})", escape::code(id.as_str(), SENTENCE)));
+    } else if !suggestion.is_empty() {
+        line.push_str(&format!(". Suggested: {suggestion}"));
     }
     line + "\n"
 }
