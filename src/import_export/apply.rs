@@ -85,10 +85,6 @@ impl Import<'_, '_> {
         }
         let mut knowledge = fact.knowledge.normalised()?;
         let date = fact.date.or_else(|| self.commits.get(&fact.from.path).copied());
-        if let Some(lifetime) = fact.lifetime {
-            let end = date.unwrap_or_else(|| self.write.workspace.now()).checked_add_signed(lifetime);
-            knowledge.expires_at = knowledge.expires_at.or(end);
-        }
         knowledge.details = Some(details(self.request.source, fact, &knowledge));
         // They do not come from the source, so another import may lack them.
         knowledge.tags.extend(self.request.tags.iter().cloned());

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::{DateTime, Utc};
 use serde_json::{Map, Value};
 
 use super::project::ProjectFiles;
@@ -27,8 +27,6 @@ pub(super) struct Fact {
     pub(super) date: Option<DateTime<Utc>>,
     /// Its title where another entry has this one: it also says what the fact is a part of.
     pub(super) longer_title: Option<String>,
-    /// How long it is of interest after its date.
-    pub(super) lifetime: Option<TimeDelta>,
     /// The keys of the facts that it replaces.
     pub(super) replaces: Vec<String>,
     /// What its source says of it for which an entry has no field: who confirmed it, and where it is from.
@@ -39,16 +37,7 @@ pub(super) struct Fact {
 impl Fact {
     /// Returns a fact with only these values.
     pub(super) fn new(key: String, from: ImportOrigin, knowledge: Knowledge) -> Fact {
-        Fact {
-            key,
-            from,
-            date: None,
-            longer_title: None,
-            lifetime: None,
-            replaces: Vec::new(),
-            said: Map::new(),
-            knowledge,
-        }
+        Fact { key, from, date: None, longer_title: None, replaces: Vec::new(), said: Map::new(), knowledge }
     }
 
     /// Returns whether it comes from a file of the project: one elsewhere has a mark behind its path.

@@ -140,10 +140,11 @@ pub(super) fn memory_bank(
         None => add_parts(file, &about, &named, &NOTE, content),
     }
     let (date, said) = (concept::date(workspace, file), concept::said(file));
-    let lifetime = STATES.contains(&file.stem()).then(|| TimeDelta::days(STATE_DAYS));
+    // From now on, since an old one would be hidden as soon as it is imported.
+    let end = STATES.contains(&file.stem()).then(|| workspace.now() + TimeDelta::days(STATE_DAYS));
     for fact in &mut content.facts[first..] {
         fact.date = date;
-        fact.lifetime = lifetime;
+        fact.knowledge.expires_at = fact.knowledge.expires_at.or(end);
         fact.said.clone_from(&said);
     }
 }

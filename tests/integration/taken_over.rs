@@ -155,9 +155,12 @@ fn an_entry_has_the_date_of_its_source() {
             .unwrap();
         assert!(done.status.success(), "{done:?}");
     };
+    base.write("memory-bank/activeContext.md", "# Focus\n\nThe broker moves.\n");
     commit("2026-01-02T03:04:05Z");
     base.write("memory-bank/new.md", "# New\n\nNot committed.\n");
-    base.run(["import", "memory-bank"]).says(0, "4 added");
+    base.run(["import", "memory-bank"]).says(0, "5 added");
+    // An old state is not hidden as soon as it is imported.
+    base.run(["search", "broker"]).says(0, "focus");
     let check = |name: &str, date: &str| {
         let entry = base.read(&format!(".ralph/knowledge/{name}.md"));
         assert!(entry.contains(&format!("\ncreated_at: \"{date}\"\n")), "{entry}");
@@ -171,7 +174,7 @@ fn an_entry_has_the_date_of_its_source() {
     commit("2026-02-02T03:04:05Z");
     base.write("memory-bank/plain.md", text);
     commit("2026-03-02T03:04:05Z");
-    base.run(["import", "memory-bank"]).says(0, "4 unchanged");
+    base.run(["import", "memory-bank"]).says(0, "5 unchanged");
     check("plain", "2026-01-02T03:04:05Z");
 }
 
@@ -242,6 +245,110 @@ fn a_comma_in_a_name_refuses_nothing_and_our_own_details_are_no_secret() {
     base.write("docs/adr/0001-use, not, this.md", "# Use this\n\n## Status\n\nAccepted\n\n## Decision\n\nWe do.\n");
     base.run(["import", "adr"]).says(0, "1 added");
     // What an import knows an entry by has the words of its path and headings beside a hash.
+    let long = "It is rotated by hand, and nobody else has it. ".repeat(40);
+    let section = |name: &str| format!("## {name}\n\n{long}\n\n");
+    let text = ["API key: rotation", "Secret: where", "token/password: policy"].map(section).concat();
+    base.write("memory-bank/auth/api_key-and-secret.md", format!("# API key\n\n{text}"));
+    base.run(["import", "memory-bank"]).says(0, "3 added");
+    assert!(checked(&base).iter().all(|found| !found.starts_with("secret")), "{:?}", checked(&base));
+}
+
+/// A folder of records, as people write them.
+fn records(files: &[(&str, &str)]) -> TestBase {
+    let base = TestBase::new();
+    for (name, text) in files {
+        base.write(&format!("docs/adr/{name}.md"), text);
+    }
+    base.run(["import", "adr"]).says(0, &format!("{} added", files.len()));
+    base
+}
+
+#[test]
+fn records_supersede_from_either_side() {
+    let check = |new: &str, old: &str| {
+        let new = new.replace("# New", "# ADR-0004: Use events");
+        let base = records(&[("0002-cron", &old.replace("# Old", "# 2. Use cron")), ("0004-events", &new)]);
+        let found = base.run(["show", "use-cron", "--json"]).json(0);
+        assert_eq!(
+            found["entry"]["superseded_by"],
+            serde_json::json!(["knowledge/use-events"]),
+            "{new}\n{old}\n{found}"
+        );
+        base.run(["import", "adr"]).says(0, "2 unchanged");
+        assert!(!base.run(["context", "-q"]).answer(0).contains("Use cron"), "{new}");
+    };
+    let (new, old) = ("# New\n\n## Decision\n\nEvents.\n", "# Old\n\n## Decision\n\nCron.\n");
+    let fields = |fields: &str, text: &str| format!("---\n{fields}\n---\n{text}");
+    for said in ["supersedes: [ADR-002]", "supersedes: ADR-2", "supersedes:\n  - 0002-cron.md", "replaces: [2]"] {
+        check(&fields(said, new), old);
+    }
+    for said in [
+        "superseded-by: ADR-0004",
+        "superseded_by: [ADR-4]",
+        "status: superseded by ADR-0004",
+        "status: \"superseded by [ADR-4](0004-events.md)\"",
+    ] {
+        check(new, &fields(said, old));
+    }
+    let status = |status: &str, text: &str| text.replacen("\n\n", &format!("\n\n{status}\n\n"), 1);
+    for said in [
+        "**Status:** Accepted (supersedes ADR-001, ADR-002)",
+        "- Status: accepted, supersedes ADR-2",
+        "* Supersedes: [ADR-0002](0002-cron.md)",
+        "**Supersedes**: ADR-0002",
+        "## Status\n\nAccepted\n\nSupersedes [2. Use cron](0002-cron.md)",
+    ] {
+        check(&status(said, new), old);
+    }
+    for said in [
+        "## Status\n\nSuperseded by [ADR-4](0004-events.md)",
+        "## Status\n\nSuperceded by [4. Use events](0004-events.md)",
+        "Status: Superseded by ADR-0004",
+        "**Status**: ~~Accepted~~ Superseded by ADR-4",
+        "* Status: superseded by [ADR-0004](0004-events.md)",
+        "**Superseded by:** ADR-0004",
+    ] {
+        check(new, &status(said, old));
+    }
+}
+
+#[test]
+fn the_status_of_a_record_is_shown_where_it_is_not_settled() {
+    let check = |status: &str, expected: &str| {
+        let text = format!(
+            "# ADR-0117: Use sockets {{#adr-0117}}\n\n{status}\n\n## Context\n\nPolling costs.\n\n## Decision\n\nSockets carry it.\n\n## Consequences\n\n{}\n",
+            "Much. ".repeat(2_000)
+        );
+        let base = records(&[("0117-use-sockets", &text)]);
+        let title = ["Use sockets", expected].concat();
+        for query in ["ADR-0117", "ADR 117", "ADR-117", "adr 0117", "sockets"] {
+            let found = base.run(["search", query, "--json"]).json(0);
+            assert_eq!(ids(&found["entries"]), ["knowledge/use-sockets"], "{query}");
+            assert_eq!(found["entries"][0]["title"], "Use sockets");
+        }
+        let found = base.run(["search", "sockets"]).answer(0);
+        assert!(found.contains(expected), "{found}");
+        let context = base.run(["context", "-q", "Use sockets"]).answer(0);
+        assert!(context.contains(&format!("### {title}\n")) && context.contains("Sockets carry it."), "{context}");
+        let briefing = base.run(["context", "-q"]).answer(0);
+        // What is not agreed is no news for a session.
+        assert_eq!(briefing.contains("Sockets carry it."), expected.is_empty(), "{briefing}");
+    };
+    check("**Status:** Accepted", "");
+    check("## Status\n\nAccepted on 2026-01-02", "");
+    check("Status: Proposed", " (proposed)");
+    check("* Status: _provisional_", " (provisional)");
+    check("## Status\n\n**Deprecated**", " (deprecated)");
+    check("## Status\n\n🟡 Proposed", " (proposed)");
+    check("| Status | Proposed |\n|---|---|\n| Date | 2026-01-02 |", " (proposed)");
+    check("## Status\n\nRejected because it is slow.", " (rejected)");
+}
+
+#[test]
+fn a_briefing_has_the_rules_that_its_client_does_not_read_and_the_first_part_of_a_text() {
+    let base = TestBase::new();
+    base.write(".cursor/rules/api.mdc", "---\nalwaysApply: true\n---\n# API\n\nEach route has a test.\n");
+    base.write("CLAUDE.md", "## Style\n\nNames say what a thing is.\n");
     let long = "The long text is about the brokers of the shop and nothing else.\n\n".repeat(800);
     base.write("memory-bank/long.md", format!("# Brokers\n\n{long}"));
     for source in ["rules", "sections", "memory-bank"] {
