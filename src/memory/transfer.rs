@@ -38,7 +38,7 @@ impl Memory {
         import_export::importable(&self.workspace, &self.semantic, request)
     }
 
-    /// Returns all of the memory as JSON Lines, for [`ImportSource::Export`](super::ImportSource::Export): knowledge,
+    /// Returns all of the memory as JSON Lines, for [`ImportSource::Export`]: knowledge,
     /// attempts and the archive, each file to the byte, and the settings of the project, which an import leaves out. Equal
     /// memories give equal lines.
     ///
@@ -49,7 +49,7 @@ impl Memory {
         import_export::export(&self.workspace)
     }
     /// Writes the live knowledge to a new or empty folder, in the Open Knowledge Format: a markdown file for each entry, and
-    /// `index.md`, which lists them. [`ImportSource::MemoryBank`](super::ImportSource::MemoryBank) reads it back.
+    /// `index.md`, which lists them. [`ImportSource::MemoryBank`] reads it back.
     ///
     /// # Errors
     ///
