@@ -26,7 +26,7 @@ const FORM: [u8; 8] = *b"hints 1\n";
 const ROWS_OF_BUCKET: usize = 8;
 /// The largest bucket that is read, in bytes.
 const MAX_BUCKET: usize = 256 * 1024;
-/// How many bytes of frames there may be, before the table is written anew.
+/// How many bytes of frames there may be, before the table is rewritten.
 const MAX_FRAMES: u64 = 64 * 1024;
 /// How many rows of one key are kept, the newest ones.
 const MAX_OF_KEY: usize = 32;

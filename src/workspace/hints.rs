@@ -1,4 +1,4 @@
-//! Keeps the table of hints up to date: each write of an entry adds to it, and it is written anew when a session begins.
+//! Keeps the table of hints up to date: each write of an entry adds to it, and it is rewritten when a session begins.
 
 use xxhash_rust::xxh3::Xxh3;
 
@@ -12,7 +12,7 @@ use crate::store::{Lock, Store};
 /// The file, in `state/`.
 const HINTS: &str = "hints";
 
-/// Adds to the table what the entry file at `path` says. If it cannot be written, the next session writes it anew.
+/// Adds to the table what the entry file at `path` says. If it cannot be written, the next session rewrites it.
 pub(super) fn add(store: &Store, path: &str) {
     let Some(table) = open(store) else { return };
     let Ok(file) = store.read(path) else { return };
@@ -36,7 +36,7 @@ impl Workspace {
         open(&self.store)
     }
 
-    /// Writes the table anew if there is none, or no room in it. A call that a client waits for leaves that to others.
+    /// Rewrites the table if there is none, or no room in it. A call that a client waits for leaves that to others.
     pub(crate) fn renew_hints(&self, lock: &Lock) {
         let is_whole = !self.is_hurried && self.feature.is_none();
         if is_whole && self.hints().is_none_or(|table| !table.has_room) {
@@ -45,7 +45,7 @@ impl Workspace {
         }
     }
 
-    /// Writes the table anew, if entries changed since it was written.
+    /// Rewrites the table, if entries changed since it was written.
     ///
     /// # Errors
     ///
