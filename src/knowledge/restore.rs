@@ -14,7 +14,7 @@ use crate::entry::{self, Entry, Head, Id, Kind};
 use crate::error::{Error, Problem, Result};
 use crate::index::catalog::{Area, Catalog, RowId};
 use crate::store::{Lock, LoggedChange, LoggedOperation, version_of};
-use crate::text::fold;
+use crate::text::{fold, nfc};
 use crate::workspace::{Workspace, current_id, live_entry, no_such_entry};
 
 /// An earlier text of an entry, from the undo log.
@@ -66,7 +66,10 @@ pub(crate) fn restore(workspace: &Workspace, id: &Id, version: Option<&str>) -> 
             let from = archive.path(row);
             let to = live_path(&from);
             let target = Id::of_path(&to).ok_or_else(missing)?;
-            if let Some(row) = live.row_of_id(&target).or_else(|| owner(workspace, (&live, &archive), &target, &from)) {
+            // A file elsewhere that has the id is another entry.
+            let is_same = |row: &RowId| nfc(&live.path(*row)) == nfc(&to);
+            let same = live.row_of_id(&target).filter(is_same);
+            if let Some(row) = same.or_else(|| owner(workspace, (&live, &archive), &target, &from)) {
                 put_back(workspace, &lock, (&live, row), &workspace.read_bytes(&from)?)?
             } else {
                 workspace.store.move_to(&lock, &from, &to)?;

@@ -59,3 +59,16 @@ fn an_entry_that_moves_into_a_folder_is_still_meant_by_its_name() {
     base.with(["add", "Port?!", "--tags", "web"]).input("Another one.").run().says(0, "created");
     assert!(!base.at(".ralph/knowledge/port.md").exists());
 }
+
+#[test]
+fn what_comes_back_from_the_archive_is_put_over_no_other_file() {
+    let base = TestBase::new();
+    let [event, note] = ["events/README", "README"].map(|name| format!(".ralph/knowledge/{name}.md"));
+    base.write(&event, "# README event\n\nIt happened on friday.\n").write(&note, "# Root\n\nThe root says hello.\n");
+    // Both have the id, and the root comes first.
+    base.run(["archive", "README"]).says(0, "");
+    assert!(!base.at(&note).exists());
+    base.run(["restore", "README"]).says(0, "");
+    let texts: String = base.files(".ralph/knowledge").iter().map(|path| base.read(path)).collect();
+    assert!(texts.contains("on friday") && texts.contains("says hello"), "{texts}");
+}
