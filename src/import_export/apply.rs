@@ -10,7 +10,7 @@ use chrono::{DateTime, Utc};
 use super::dates::commit_dates;
 use super::gathered::{CoveredPlace, Fact};
 use super::links::LinkedFiles;
-use super::provenance::{ImportedBefore, details, imported_before};
+use super::provenance::{ImportedBefore, details, hash_of, imported_before};
 use super::report::{ImportAction, ImportOrigin, ImportReport, ImportedItem};
 use super::request::ImportRequest;
 use super::write::ImportWrite;
@@ -48,7 +48,8 @@ pub(super) fn apply(
 ) -> Result<()> {
     let heads = write.live.knowledge_rows().map(|row| (write.live.id(row), write.live.head(row)));
     let titles = heads.map(|(id, head)| ((fold(&head.title), head.scope), (id, head.body_fingerprint))).collect();
-    let known = imported_before(write, request.source);
+    let mut known = imported_before(write, request.source);
+    follow_moves(&mut known, &facts, covered);
     let linked = LinkedFiles::new(&facts, &known);
     for fact in &mut facts {
         linked.follow(request.source, fact);
@@ -74,6 +75,29 @@ pub(super) fn apply(
     import.archive_lost(covered, report)?;
     report.problems.extend(import.problems);
     Ok(())
+}
+
+/// Gives what was imported before from a file that moved the key that it has now: of the lost entries only one has the title
+/// and the text of a fact with a new key.
+fn follow_moves(known: &mut HashMap<String, ImportedBefore>, facts: &[Fact], covered: &[CoveredPlace]) {
+    let keys: HashSet<&str> = facts.iter().map(|fact| fact.key.as_str()).collect();
+    let is_lost = |(key, before): &(&String, &ImportedBefore)| {
+        let path = before.word("path").unwrap_or_default();
+        before.row.is_some() && !keys.contains(key.as_str()) && covered.iter().any(|place| place.has(path, key))
+    };
+    let mut lost: HashMap<(String, String), Vec<String>> = HashMap::new();
+    for (key, before) in known.iter().filter(is_lost) {
+        let said = (before.word("title").unwrap_or_default(), before.word("hash").unwrap_or_default());
+        lost.entry((said.0.to_owned(), said.1.to_owned())).or_default().push(key.clone());
+    }
+    for fact in facts.iter().filter(|fact| !lost.is_empty() && !known.contains_key(&fact.key)).collect::<Vec<_>>() {
+        let said = (fact.knowledge.title.clone(), hash_of(&fact.knowledge.body));
+        if let Some([key]) = lost.remove(&said).as_deref()
+            && let Some(before) = known.remove(key)
+        {
+            known.insert(fact.key.clone(), before);
+        }
+    }
 }
 
 impl Import<'_, '_> {

@@ -1348,6 +1348,19 @@ fn what_a_source_no_longer_has_is_archived() {
 }
 
 #[test]
+fn an_entry_follows_its_source_to_another_file() {
+    let base = TestBase::new();
+    base.write("memory-bank/a.md", "# Note\n\nAgents need a harness.\n");
+    import(&base, &["memory-bank"], 0);
+    fs::create_dir(base.at("memory-bank/ops")).unwrap();
+    fs::rename(base.at("memory-bank/a.md"), base.at("memory-bank/ops/b.md")).unwrap();
+    base.run(["import", "memory-bank"]).says(0, "1 updated; read memory-bank/ops/b.md");
+    let entry = base.read(".ralph/knowledge/note.md");
+    assert!(entry.contains("\"path\":\"memory-bank/ops/b.md\"") && entry.contains("tags: [ops]"), "{entry}");
+    base.run(["import", "memory-bank"]).says(0, "1 unchanged");
+}
+
+#[test]
 fn a_decision_has_a_number_a_status_and_what_it_supersedes() {
     let base = TestBase::new();
     let record = |number: u32, title: &str, status: &str| {
