@@ -43,6 +43,11 @@ const REPLACED: [&str; 17] = [
     "sostituita da",
     "аменено",
 ];
+/// What a status says before the records that this one replaces.
+const REPLACES: [&str; 8] =
+    ["supersedes", "replaces", "ersetzt", "löst", "reemplaza", "substitui", "remplace", "sostituisce"];
+/// The words between two records, besides commas.
+const AND: [&str; 5] = [" and ", " und ", " et ", " y ", " e "];
 /// The keys and the names of lines that say which record replaces this one.
 const REPLACED_BY: [&str; 3] = ["superseded-by", "superseded_by", "supersededBy"];
 
@@ -229,7 +234,10 @@ fn links_of(file: &ImportFile, status: &str) -> (Option<u32>, Vec<u32>) {
     let replaced_by = after_word(status, &REPLACED).first().copied().or_else(|| elsewhere.next());
     let named = ["supersedes", "replaces"].into_iter().flat_map(|key| file.list(key).into_iter().chain(line(key)));
     let mut replaces: Vec<u32> = named.flat_map(|text| numbers_in(&text)).collect();
-    replaces.extend(after_word(status, &["supersedes", "replaces"]));
+    // "Ersetzt durch" says the contrary of "ersetzt".
+    if after_word(status, &REPLACED).is_empty() {
+        replaces.extend(after_word(status, &REPLACES));
+    }
     (replaced_by, replaces)
 }
 
@@ -275,7 +283,8 @@ fn after_word(text: &str, words: &[&str]) -> Vec<u32> {
 /// of a link says the same as its text.
 fn numbers_in(text: &str) -> Vec<u32> {
     let mut numbers = Vec::new();
-    for part in text.split([',', ';', '&']).flat_map(|part| part.split(" and ")) {
+    let text = AND.iter().fold(text.to_owned(), |text, and| text.replace(and, ","));
+    for part in text.split([',', ';', '&']) {
         let shown = part.split("](").next().unwrap_or(part);
         // The folders of a path may have numbers, too.
         if has_extension(shown.trim(), "md") {
@@ -336,6 +345,7 @@ mod tests {
         check("Accepted (supersedes ADR-024, ADR-025)", &["supersedes"], &[24, 25]);
         check("Superseded by [3. Use WAL](0003-use-wal.md)", &["superseded by", "superseded"], &[3]);
         check("superseded by [it](0004-it.md) and ADR-7", &["superseded by"], &[4, 7]);
+        check("Akzeptiert (ersetzt ADR-003 und ADR-006)", &REPLACES, &[3, 6]);
         check("Accepted", &["supersedes"], &[]);
         check("Abgelöst durch ADR-0004", &REPLACED, &[4]);
         let check = |value: &str, expected: &[u32]| assert_eq!(numbers_in(value), expected, "{value}");

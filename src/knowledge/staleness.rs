@@ -6,8 +6,8 @@ use std::collections::{HashMap, HashSet};
 
 use chrono::{DateTime, Utc};
 
-use crate::entry::Head;
 use crate::entry::path::{is_pattern, is_project_path};
+use crate::entry::{Head, ImportedFrom};
 use crate::git::Touch;
 use crate::workspace::{Work, Workspace};
 
@@ -64,7 +64,12 @@ pub(crate) fn staleness(workspace: &Workspace, heads: &[&Head]) -> Vec<Option<St
     paths.truncate(MAX_PATHS);
     let oldest = dated.iter().filter(|(_, files)| !files.is_empty()).map(|(written, _)| *written).min();
     let known = oldest.and_then(|oldest| history_of(workspace, &paths, oldest)).unwrap_or_default();
-    let verdict = |head: &&Head| recency(head).and_then(|written| stale_since(&head.files, written, &known));
+    let verdict = |head: &&Head| {
+        // Another import follows the file that an entry comes from; its date may be older than the commit that added it.
+        let own = head.imported.as_ref().and_then(ImportedFrom::file);
+        let files: Vec<String> = head.files.iter().filter(|file| Some(file.as_str()) != own).cloned().collect();
+        recency(head).and_then(|written| stale_since(&files, written, &known))
+    };
     heads.iter().map(verdict).collect()
 }
 

@@ -1348,6 +1348,22 @@ fn what_a_source_no_longer_has_is_archived() {
 }
 
 #[test]
+fn a_record_is_not_doubted_for_the_commit_that_added_it() {
+    let base = TestBase::new();
+    let record = format!("# 3. Queue\n\nDate: 2023-02-01\n\n## Decision\n\n{}", "Redis is the queue.\n".repeat(20));
+    base.write("docs/adr/0003-queue.md", record);
+    for arguments in
+        [&["init", "--quiet"][..], &["add", "."], &["-c", "user.name=x", "-c", "user.email=x", "commit", "-qm", "m"]]
+    {
+        let ran = std::process::Command::new("git").current_dir(base.root()).args(arguments).output().unwrap();
+        assert!(ran.status.success(), "{ran:?}");
+    }
+    import(&base, &["adr"], 0);
+    let checked = format!("{}", base.run(["check"]));
+    assert!(!checked.contains("unverified"), "{checked}");
+}
+
+#[test]
 fn an_entry_follows_its_source_to_another_file() {
     let base = TestBase::new();
     base.write("memory-bank/a.md", "# Note\n\nAgents need a harness.\n");
