@@ -212,9 +212,13 @@ fn with_quoted_values(head: &str) -> String {
         Some((before, value)) if !value.trim().is_empty() && !is_yaml(line.trim_start()) => {
             let separator = &line[before.len()..before.len() + 2];
             let value = value.trim();
-            // The quotes around each of several values; a list splits at the commas.
-            let value = if value.starts_with('"') { value.replace('"', "") } else { value.to_owned() };
-            format!("{before}{separator}{}", double_quote(&value))
+            let list = format!("{before}{separator}[{value}]");
+            if value.starts_with('"') && is_yaml(list.trim_start()) {
+                return list;
+            }
+            // An opening quote without a closing one is dropped.
+            let value = value.strip_prefix('"').filter(|rest| !rest.contains('"')).unwrap_or(value);
+            format!("{before}{separator}{}", double_quote(value))
         }
         _ => line.to_owned(),
     };

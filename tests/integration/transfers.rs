@@ -1418,6 +1418,11 @@ fn frontmatter_is_read_as_other_programs_write_it() {
     };
     check("two", "---\nglobs: \"**/a/**\", \"**/b/**\"\n---\n# Two\n\nText.\n", "files: [\"**/a/**\", \"**/b/**\"]");
     check(
+        "comma",
+        "---\nglobs: \"src/a,b.ts\", \"lib/x.ts\"\n---\n# Comma\n\nOne.\n",
+        "files: [\"src/a,b.ts\", lib/x.ts]",
+    );
+    check(
         "braces",
         "---\nglobs: src/**/*.{ts,tsx}, lib/x.ts\n---\n# Braces\n\nText.\n",
         "files: [\"src/**/*.{ts,tsx}\", lib/x.ts]",
