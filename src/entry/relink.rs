@@ -101,7 +101,7 @@ pub(crate) fn relink_files(
     (n_changed > 0 && is_expected).then_some((relinked, n_changed))
 }
 
-/// Returns the links and definitions of markdown in a body, in their order. Images are none.
+/// Returns the links and definitions of markdown in a body, in their order, without images.
 fn markdown_links(body: &str) -> Vec<MarkdownLink> {
     if is_bracketed(body) || !(body.contains("](") || body.contains("]:")) {
         return Vec::new();

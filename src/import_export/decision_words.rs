@@ -183,7 +183,7 @@ impl RecordPart {
     }
 }
 
-/// Returns the English word for a status, in lower case; `None` if it is none of the usual ones.
+/// Returns the English word for a status, in lower case; `None` if the word is unknown.
 pub(super) fn usual_status(word: &str) -> Option<&'static str> {
     STATUSES.iter().find(|(_, starts)| starts.iter().any(|start| word.starts_with(start))).map(|(status, _)| *status)
 }

@@ -111,7 +111,7 @@ fn read_records(
     }
 }
 
-/// Returns the object of a line, or why there is none.
+/// Returns the object of a line, or why the line has no object.
 fn object_of(line: &str) -> std::result::Result<Value, String> {
     let object: Value = serde_json::from_str(line).map_err(|error| match error.classify() {
         serde_json::error::Category::Eof => "the line is incomplete".to_owned(),
@@ -187,7 +187,7 @@ fn relation(object: &Value) -> Option<(String, String)> {
     Some((from?.to_owned(), format!("- {} [[{}]]", kind?.replace('_', " "), to?)))
 }
 
-/// Returns the fact of an object, or why it is none.
+/// Returns the fact of an object, or why the object holds no fact.
 fn fact(
     root: &Path,
     record: &JsonRecord,

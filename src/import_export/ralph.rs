@@ -91,7 +91,7 @@ fn database(
     Ok(Some((path, DATABASE.to_owned())))
 }
 
-/// Returns the attempt of a row, or why it is none.
+/// Returns the attempt of a row, or why the row is not an attempt.
 fn attempt(row: &SqlRow, names: &Names, database: &str, place: &str) -> std::result::Result<Attempt, String> {
     let missing = |name: &str| format!("it has no `{name}`");
     let outcome = text(row, "outcome").ok_or_else(|| missing("outcome"))?;
