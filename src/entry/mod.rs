@@ -146,6 +146,11 @@ impl Id {
     pub(crate) fn bare(&self) -> Option<&str> {
         self.0.strip_prefix("knowledge/").filter(|stem| !stem.contains('/'))
     }
+
+    /// Returns whether it is the id of knowledge in a folder.
+    pub(crate) fn is_in_folder(&self) -> bool {
+        self.kind() == Kind::Knowledge && self.bare().is_none()
+    }
 }
 
 impl fmt::Display for Id {

@@ -1,8 +1,8 @@
 //! Which entry a name means, for links, `supersedes` and ids that people write: one rule for every caller.
 //!
 //! An id means the entry that has it, live or archived; else the live entry that had it before it was renamed, else the
-//! archived one. An id without a folder that means none of them means the only entry in a folder that has this name, a
-//! live one before an archived one. A link may also name a title; an entry that has the title comes before one that had it,
+//! archived one. An id without a folder that means none of them means the only entry that has or had this name in a folder,
+//! a live one before an archived one. A link may also name a title; an entry that has the title comes before one that had it,
 //! and both before the one that was imported from a file of that path or name.
 
 use std::collections::{HashMap, HashSet};
@@ -108,7 +108,7 @@ impl EntryNames {
 #[derive(Debug, Default)]
 struct AreaNames {
     ids: HashSet<Id>,
-    /// The knowledge in folders by its name alone; `None` where several entries have the name.
+    /// The knowledge that is or was in a folder, by its name alone; `None` where several entries have or had the name.
     in_folders: HashMap<String, Option<Id>>,
     former_ids: HashMap<Id, Id>,
     titles: TitledEntries,
@@ -147,9 +147,11 @@ impl AreaNames {
                 }
             }
         }
-        if head.is_some() && id.kind() == Kind::Knowledge && id.bare().is_none() {
+        let names = head.into_iter().flat_map(|head| head.old_ids().chain([id.clone()]));
+        for name in names.filter(Id::is_in_folder) {
             let only = Some(id.clone());
-            self.in_folders.entry(id.stem().to_owned()).and_modify(|known| *known = None).or_insert(only);
+            let known = self.in_folders.entry(name.stem().to_owned()).or_insert_with(|| only.clone());
+            *known = known.take().filter(|known| *known == id);
         }
         self.ids.insert(id);
     }

@@ -36,6 +36,13 @@ fn files_of_one_name_in_two_folders_are_two_entries() {
     assert_eq!(base.run(["show", "README", "--json"]).json(0)["entry"]["id"], "knowledge/b/README");
     base.run(["restore", "knowledge/a/README"]).answer(0);
     assert_eq!(base.read(".ralph/knowledge/a/README.md"), "# About walruss\n\nThe walrus has tusks.\n");
+    // A new name for one of them gives the old one to nobody else.
+    base.run(["edit", "a/README", "--title", "Tusks"]).says(0, "knowledge/a/tusks");
+    base.run(["show", "README"]).says(2, "may mean `knowledge/a/tusks` or `knowledge/b/README`");
+    let links = &base.run(["show", "b/only", "--json"]).json(0)["entry"]["links"];
+    assert_eq!((&links[0]["id"], &links[1]["id"]), (&"knowledge/a/tusks".into(), &serde_json::Value::Null));
+    base.run(["edit", "b/only", "--title", "One"]).says(0, "knowledge/b/one");
+    assert_eq!(base.run(["show", "only", "--json"]).json(0)["entry"]["id"], "knowledge/b/one");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Finds entries by the ids that they had before they were renamed or moved into a folder.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use super::Catalog;
 use super::table::{ALIASES, RowId, number};
@@ -9,27 +9,35 @@ use crate::store::version_of;
 
 impl Catalog {
     /// Returns the row that has an id, else the rows of the entries that had it before they were renamed: several if
-    /// branches were merged. If there are none, the rows of the entries in folders that have the name of an id without a
-    /// folder.
+    /// branches were merged. For an id without a folder that leads nowhere else, the rows of the entries that have or had
+    /// its name in a folder.
     pub fn rows_of_name(&self, id: &Id) -> Vec<RowId> {
         let once_called = || self.rows_once_called(id).collect();
         let rows: Vec<RowId> = self.row_of_id(id).map_or_else(once_called, |row| vec![row]);
         if rows.is_empty() {
-            self.rows_in_folders().filter(|(_, of)| Some(of.stem()) == id.bare()).map(|(row, _)| row).collect()
+            let named = self.names_in_folders().filter(|(name, ..)| Some(name.stem()) == id.bare());
+            let rows: BTreeSet<RowId> = named.map(|(_, row, _)| row).collect();
+            rows.into_iter().collect()
         } else {
             rows
         }
     }
 
-    /// Returns the rows of the knowledge in folders, with the ids. Versions are not entries.
-    fn rows_in_folders(&self) -> impl Iterator<Item = (RowId, Id)> {
+    /// Returns the names in folders that knowledge has or had, with the rows and the current ids. Versions are not entries.
+    fn names_in_folders(&self) -> impl Iterator<Item = (Id, RowId, Id)> {
         let root = self.area.roots()[1];
         let folders = (0..self.table.folders.len()).filter(move |&folder| {
             self.table.folder_path(folder).strip_prefix(root).is_some_and(|rest| rest.starts_with('/'))
         });
         let rows = folders.flat_map(|folder| self.table.rows_of(folder)).map(number);
         let entries = rows.filter(|row| self.is_indexable(*row)).filter_map(|row| Some((row, self.id(row)?)));
-        entries.filter(|(_, id)| id.bare().is_none() && version_of(id.stem()).is_none())
+        let entries = entries.filter(|(_, id)| id.is_in_folder() && version_of(id.stem()).is_none());
+        let current = entries.map(|(row, id)| (id.clone(), row, id));
+        let renamed = self.rows_with_aliases().filter_map(|row| Some((row, self.id(row)?)));
+        let former = renamed.flat_map(|(row, id)| {
+            self.head(row).old_ids().filter(Id::is_in_folder).map(move |old| (old, row, id.clone())).collect::<Vec<_>>()
+        });
+        current.chain(former)
     }
 
     /// Returns the ids of these rows.
@@ -71,9 +79,9 @@ impl Catalog {
             }
         }
         let mut in_folders: HashMap<String, Option<Id>> = HashMap::new();
-        for (_, id) in self.rows_in_folders() {
-            let stem = id.stem().to_owned();
-            in_folders.entry(stem).and_modify(|known| *known = None).or_insert(Some(id));
+        for (name, _, id) in self.names_in_folders() {
+            let known = in_folders.entry(name.stem().to_owned()).or_insert_with(|| Some(id.clone()));
+            *known = known.take().filter(|known| *known == id);
         }
         for (stem, id) in in_folders {
             let bare = Id::parse(&stem).filter(|bare| self.row_of_id(bare).is_none());
