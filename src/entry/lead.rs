@@ -6,6 +6,7 @@
 use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 
 use super::body::{is_bracketed, options, prose};
+use super::outline::headings;
 
 /// What a note calls the sentence that says what it is about.
 const LABELS: [&str; 7] = ["description", "summary", "purpose", "overview", "abstract", "tl;dr", "goal"];
@@ -61,6 +62,8 @@ const ANNOUNCING: [&str; 4] = [" because", " which", " following", " that"];
 const MAX_VALUE: usize = 3;
 /// The most words of a state or a date with its remarks.
 const MAX_STATE: usize = 8;
+/// The most words that say that there is none of something.
+const MAX_NONE: usize = 4;
 /// How many paragraphs and items are looked at.
 const MAX_BLOCKS: usize = 60;
 
@@ -83,7 +86,8 @@ struct TextBlock {
 /// Returns the first paragraph or item of a body that is a sentence, on one line: no heading, no code, no table, no
 /// comment, no image, no links alone, nothing that a template left to fill in, and no lines such as `Status: accepted` that
 /// only name values. A quotation, a text all in italics or one that is cut is taken only if there is nothing else. If there is no
-/// sentence at all, returns the body's first words.
+/// sentence at all, returns the first paragraph or item; without one, the headings of what is left, such as diagrams; without
+/// those, the body's first line.
 pub(crate) fn leading_prose(body: &str) -> String {
     if is_bracketed(body) {
         return body.trim_start().lines().next().unwrap_or_default().to_owned();
@@ -103,8 +107,12 @@ pub(crate) fn leading_prose(body: &str) -> String {
         second_choice = second_choice.or(Some(said));
     }
     let first = || blocks.first().map(|block| block.text.trim().to_owned());
+    let titles = || {
+        let titles: Vec<String> = headings(body).into_iter().map(|heading| heading.title).collect();
+        Some(titles.join(", ")).filter(|titles| !titles.is_empty())
+    };
     let left = || prose(body).trim_start().lines().next().unwrap_or_default().trim().to_owned();
-    second_choice.or_else(first).unwrap_or_else(left)
+    second_choice.or_else(first).or_else(titles).unwrap_or_else(left)
 }
 
 /// Returns a body with its description before it, unless it begins with it, or the description is cut.
@@ -238,11 +246,13 @@ fn is_sentence(text: &str) -> bool {
     let is_wide = |letter: char| letter as u32 >= 0x0e00 && letter.is_alphabetic();
     let lower = text.to_lowercase().replace('’', "'");
     let is_instruction = INSTRUCTIONS.iter().any(|start| lower.starts_with(start));
+    let is_none = n_words(text) <= MAX_NONE && lower.split(|letter: char| !letter.is_alphabetic()).next() == Some("none");
     let has_words = n_words(text) > 1 || text.chars().filter(|letter| is_wide(*letter)).count() > MAX_VALUE;
     has_words
         && !is_value
         && !is_introduction
         && !is_instruction
+        && !is_none
         && !is_in_brackets(text)
         && !text.starts_with("[!")
         && text.contains(char::is_alphabetic)
@@ -313,6 +323,7 @@ mod tests {
             "> You are an expert in brokers.",
             "- [One of the notes](one.md)\n- [Another of the notes](two.md)",
             "Repo-local context for five changed paths of the…",
+            "- None currently identified.",
             "- [ ] ",
             "---",
         ] {
@@ -324,6 +335,8 @@ mod tests {
         check("- **TL;DR**: it wants TLS\n", "it wants TLS");
         check("Description: [what it does]\n\nIt wants TLS.\n", "It wants TLS.");
         check("# Only\n", "Only");
+        check("### Plan\n\n```mermaid\nflowchart TD\n```\n\n### Act\n\n```mermaid\nflowchart LR\n```\n", "Plan, Act");
+        check("```bash\nmake\n```\n", "make");
     }
 
     #[test]

@@ -5,6 +5,7 @@ use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 
 use super::files::{ImportFile, without_comments};
 use super::sources::is_instructions;
+use crate::entry::outline::headings;
 
 /// The fewest words of a section that says something: a date, a number or a link is a detail.
 pub(super) const MIN_WORDS: usize = 1;
@@ -44,6 +45,9 @@ const LICENCE_CLAUSES: [&str; 9] = [
     "\"as is\"",
     "in no event shall",
 ];
+/// What the prompt for a memory bank says of the agent, whatever the agent is called. Its source:
+/// <https://docs.cline.bot/best-practices/memory-bank>.
+const MEMORY_BANK_PROMPT: &str = "memory resets completely between sessions";
 /// The fewest words of a licence's text.
 const MIN_LICENCE_WORDS: usize = 40;
 /// The names of values that say how far a note is, and not what it knows.
@@ -82,7 +86,7 @@ pub(super) fn no_content(text: &str) -> Option<&'static str> {
     if said.is_empty() {
         return Some("it is empty");
     }
-    if said.lines().all(|line| is_filler(line.trim())) || is_unfilled(&said) {
+    if is_left_open(&said) || is_unfilled(&said) {
         return Some(UNFILLED);
     }
     is_stub(&said).then_some("it only names another text")
@@ -97,6 +101,9 @@ pub(super) fn no_fact(body: &str) -> Option<&'static str> {
     if is_licence(&said) {
         return Some("it is the text of a licence");
     }
+    if is_memory_bank_prompt(&said) {
+        return Some("it tells an agent how to keep another memory");
+    }
     let names_file = said.lines().any(|line| line.trim().starts_with('@')) || is_instructions(&said);
     let links = links(&said);
     let is_pointer = said.lines().all(|line| line.trim().is_empty() || line.trim().starts_with('@'))
@@ -110,6 +117,14 @@ pub(super) fn no_fact(body: &str) -> Option<&'static str> {
     (said.starts_with(BOILERPLATE) && said.lines().count() <= 2).then_some("it only introduces the rest of the file")
 }
 
+/// Returns whether a text begins with the prompt for a memory bank, with nothing of a project's own behind it.
+fn is_memory_bank_prompt(text: &str) -> bool {
+    let headings = headings(text);
+    let end = headings.iter().find(|heading| heading.level > 1).map_or(text.len(), |heading| heading.range.start);
+    let has_other = headings.iter().any(|heading| heading.level == 1 && heading.range.start > 0);
+    text[..end].contains(MEMORY_BANK_PROMPT) && !has_other
+}
+
 /// Returns whether a text is that of a licence: its clauses tell, since a rule about licences has the same heading.
 fn is_licence(text: &str) -> bool {
     let plain = text.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase().replace(['“', '”'], "\"");
@@ -117,13 +132,20 @@ fn is_licence(text: &str) -> bool {
     n_clauses >= 2 && n_words(text) >= MIN_LICENCE_WORDS
 }
 
-/// Returns whether a line is what a template has where somebody should write something.
-fn is_filler(line: &str) -> bool {
-    let bare = line.trim_start_matches(['#', '-', '*', '_', '>', ' ']).trim_end_matches(['*', '_', ' ', '.', ':']);
-    let is_bracketed = bare.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
-    bare.is_empty()
-        || is_bracketed.is_some_and(|inner| !inner.contains(['[', ']']))
-        || FILLERS.contains(&bare.to_lowercase().as_str())
+/// Returns whether all that a text says, headings aside, is what a template has where somebody should write something.
+fn is_left_open(text: &str) -> bool {
+    let bare = |line: &str| {
+        let bare = line.trim_start_matches(['#', '-', '*', '_', '>', ' ']).trim_end_matches(['*', '_', ' ', '.', ':']);
+        bare.to_lowercase()
+    };
+    let is_filler = |line: &str| {
+        let is_bracketed = line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+        is_bracketed.is_some_and(|inner| !inner.contains(['[', ']'])) || FILLERS.contains(&line)
+    };
+    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !bare(line).is_empty()).collect();
+    let fillers = lines.iter().filter(|line| is_filler(&bare(line))).count();
+    let headings = lines.iter().filter(|line| line.starts_with('#') && !is_filler(&bare(line))).count();
+    fillers + headings == lines.len() && (fillers > 0 || lines.is_empty())
 }
 
 /// Returns whether most lines of a text, beside headings and code, have a placeholder in the place of what they are about.
@@ -262,6 +284,16 @@ mod tests {
             ),
             ("*Created: 2025-04-14*\n**Status**: done\n\nThe cache has 5 GB, see [it](it.md).\n", None),
             ("**Port**: 8080\n**Host**: db\n\n[More](more.md)\n", None),
+            ("## Rules\n\n[Add the rules of the project here]\n\n## Issues\n\n- None yet.\n", Some(UNFILLED)),
+            ("## Never push to main\n\n---\n", None),
+            ("## Issues\n\n- None of them is open.\n", None),
+            // The prompt of another memory, and a file that has it beside what is the project's own.
+            (
+                "# Somebody's Memory Bank\n\nMy memory resets completely between sessions.\n\n## Core Files\n\nRead all.\n",
+                Some("it tells an agent how to keep another memory"),
+            ),
+            ("# Memory Bank\n\nMy memory resets completely between sessions.\n\n# Tests\n\nRun them.\n", None),
+            ("Run the tests.\n\n## Memory Bank\n\nMy memory resets completely between sessions.\n", None),
         ] {
             assert_eq!(no_fact(body), expected, "{body}");
         }
