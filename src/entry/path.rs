@@ -82,7 +82,12 @@ pub(crate) fn is_project_path(path: &str) -> bool {
 
 /// Returns whether a path is a pattern of paths, such as `src/**/*.ts` or `src/{a,b}.rs`. Brackets alone make none: some
 /// frameworks have files such as `[id].tsx`.
-pub(crate) fn is_pattern(path: &str) -> bool {
+///
+/// ```
+/// use ralph_memory::entry::is_pattern;
+/// assert!(is_pattern("src/**") && !is_pattern("src/[id].tsx"));
+/// ```
+pub fn is_pattern(path: &str) -> bool {
     path.contains(['*', '?']) || path.contains('{') && path.contains('}')
 }
 

@@ -385,8 +385,14 @@ fn file_names_are_relative_to_the_working_folder() {
         let id = ran.json(0)["id"].as_str().unwrap().to_owned();
         base.run(["show", &id, "--json"]).json(0)["entry"]["files"].clone()
     };
-    for (title, file, expected) in [("A", "db.rs", "src/db.rs"), ("B", "../README.md", "README.md"), ("C", "./", "src")]
-    {
+    for (title, file, expected) in [
+        ("A", "db.rs", "src/db.rs"),
+        ("B", "../README.md", "README.md"),
+        ("C", "./", "src"),
+        // A pattern that matches nothing is no reason for doubt.
+        ("F", "**", "src/**"),
+        ("G", "../lib/*.{ts,tsx}", "lib/*.{ts,tsx}"),
+    ] {
         let added = add(title, file);
         assert_eq!(files(&added), serde_json::json!([expected]));
         assert_eq!(added.json(0)["problems"], serde_json::json!([]), "{added}");

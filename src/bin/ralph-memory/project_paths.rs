@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 
 use ralph_memory::Memory;
+use ralph_memory::entry::is_pattern;
 use ralph_memory::error::Problem;
 
 use crate::error::UsageError;
@@ -40,9 +41,10 @@ fn relative_all(root: &Path, named: &Path, folder: &Path, given: &[String]) -> R
     given.map(|path| relative(root, named, folder, path)).collect()
 }
 
-/// Returns a problem for each of these paths that does not exist in the project.
+/// Returns a problem for each of these paths that does not exist in the project. A pattern may match nothing yet.
 pub(crate) fn missing(memory: &Memory, paths: &[String]) -> Vec<Problem> {
-    let missing = paths.iter().filter(|path| memory.root().join(path).symlink_metadata().is_err());
+    let is_missing = |path: &&String| !is_pattern(path) && memory.root().join(path).symlink_metadata().is_err();
+    let missing = paths.iter().filter(is_missing);
     let problem = |path: &String| {
         Problem::warning(
             path.clone(),
