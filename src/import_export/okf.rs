@@ -49,10 +49,16 @@ pub(crate) fn export_okf(workspace: &Workspace, path: &Path) -> Result<OkfReport
     if let Some(error) = unlisted(&workspace.store, &live) {
         return Err(error);
     }
+    let unusable = |why: &str| {
+        let message = format!("cannot export to `{}`: it is {why}", path.display());
+        Err(Error::unusable(message, "name a folder that does not exist yet"))
+    };
+    if path.symlink_metadata().is_ok() && !path.is_dir() {
+        return unusable("not a folder");
+    }
     let folder = Folder::make(path).io("make", path)?;
     if !folder.names().io("list", path)?.is_empty() {
-        let message = format!("`{}` is not empty", path.display());
-        return Err(Error::unusable(message, "name a folder that does not exist yet"));
+        return unusable("not empty");
     }
     let names = names(&live, &archive);
     let mut sources: Vec<(Id, String)> =

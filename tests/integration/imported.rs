@@ -225,7 +225,8 @@ fn an_export_in_the_open_format_is_taken_back() {
         "---\ntitle: Linked\ntags: [x]\n---\n\nSee [[Ports: all|ports]], [[raw]] and [[nothing]].\n",
     );
     base.run(["export", "okf", "out"]).says(0, "wrote 5 entries to out");
-    base.run(["export", "okf", "out"]).says(2, "`out` is not empty");
+    base.run(["export", "okf", "out"]).says(2, "cannot export to `out`: it is not empty");
+    base.run(["export", "okf", "/dev/null"]).says(2, "cannot export to `/dev/null`: it is not a folder");
     base.run(["export", "okf"]).says(2, "DIR");
     assert_eq!(
         base.files("out"),
