@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 use chrono::{DateTime, Utc};
 
 use super::dates::commit_dates;
-use super::gathered::{CoveredPlace, Fact};
+use super::gathered::{Fact, SourceContent};
 use super::links::LinkedFiles;
 use super::provenance::{ImportedBefore, details, hash_of, imported_before};
 use super::report::{ImportAction, ImportOrigin, ImportReport, ImportedItem};
@@ -43,13 +43,14 @@ struct Import<'a, 'b> {
 pub(super) fn apply(
     write: &mut ImportWrite<'_>,
     request: &ImportRequest,
-    (mut facts, covered): (Vec<Fact>, &[CoveredPlace]),
+    mut content: SourceContent,
     report: &mut ImportReport,
 ) -> Result<()> {
+    let mut facts = std::mem::take(&mut content.facts);
     let heads = write.live.knowledge_rows().map(|row| (write.live.id(row), write.live.head(row)));
     let titles = heads.map(|(id, head)| ((fold(&head.title), head.scope), (id, head.body_fingerprint))).collect();
     let mut known = imported_before(write, request.source);
-    follow_moves(&mut known, &facts, covered);
+    follow_moves(&mut known, &facts, &content);
     let linked = LinkedFiles::new(&facts, &known);
     for fact in &mut facts {
         linked.follow(request.source, fact);
@@ -72,18 +73,18 @@ pub(super) fn apply(
             Err(error) => return Err(error),
         });
     }
-    import.archive_lost(covered, report)?;
+    import.archive_lost(&content, report)?;
     report.problems.extend(import.problems);
     Ok(())
 }
 
 /// Gives what was imported before from a file that moved the key that it has now: of the lost entries only one has the title
 /// and the text of a fact with a new key.
-fn follow_moves(known: &mut HashMap<String, ImportedBefore>, facts: &[Fact], covered: &[CoveredPlace]) {
+fn follow_moves(known: &mut HashMap<String, ImportedBefore>, facts: &[Fact], content: &SourceContent) {
     let keys: HashSet<&str> = facts.iter().map(|fact| fact.key.as_str()).collect();
     let is_lost = |(key, before): &(&String, &ImportedBefore)| {
         let path = before.word("path").unwrap_or_default();
-        before.row.is_some() && !keys.contains(key.as_str()) && covered.iter().any(|place| place.has(path, key))
+        before.row.is_some() && !keys.contains(key.as_str()) && content.place_of(path, key).is_some()
     };
     let mut lost: HashMap<(String, String), Vec<String>> = HashMap::new();
     for (key, before) in known.iter().filter(is_lost) {
@@ -153,22 +154,15 @@ impl Import<'_, '_> {
         }
     }
 
-    /// Archives the entries from the `covered` places whose facts are no longer there, unless somebody edited them.
-    fn archive_lost(&mut self, covered: &[CoveredPlace], report: &mut ImportReport) -> Result<()> {
-        // A file that could not be read may still have them.
-        let unread: HashSet<String> = report
-            .items
-            .iter()
-            .filter(|item| item.from.line.is_none() && !report.read.contains(&item.from.path))
-            .map(|item| item.from.path.clone())
-            .collect();
+    /// Archives the entries from the places that were read whose facts are no longer there, unless somebody edited them.
+    fn archive_lost(&mut self, content: &SourceContent, report: &mut ImportReport) -> Result<()> {
         let mut lost: Vec<(&String, &ImportedBefore)> = self.known.iter().collect();
         lost.sort_by_key(|(key, _)| *key);
         let mut moved = Vec::new();
         for (key, before) in lost {
             let path = before.word("path").unwrap_or_default();
-            let place = covered.iter().find(|place| place.has(path, key)).filter(|_| !self.seen.contains(key));
-            let (Some(place), Some(row)) = (place, before.row.filter(|_| !unread.contains(path))) else { continue };
+            let place = content.place_of(path, key).filter(|_| !self.seen.contains(key));
+            let (Some(place), Some(row)) = (place, before.row) else { continue };
             let is_there = || self.write.workspace.root().join(path).symlink_metadata().is_ok();
             let what = if report.read.iter().any(|read| read == path) {
                 "it is no longer in the file"

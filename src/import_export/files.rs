@@ -316,7 +316,7 @@ pub(super) fn read_files(
 ) -> Vec<ImportFile> {
     let shown = |path: &str| ImportOrigin::file(format!("{prefix}{path}"));
     for (path, reason) in found.left_out {
-        content.report.skip(shown(&path), reason);
+        content.skip_unread(shown(&path), reason);
     }
     let mut files = Vec::new();
     for path in &found.paths {
@@ -334,7 +334,7 @@ pub(super) fn read_files(
                 };
                 files.push(ImportFile { folder: topic, ..ImportFile::new(full.clone(), full + mark, text) });
             }
-            Err(reason) => content.report.skip(shown(path), reason),
+            Err(reason) => content.skip_unread(shown(path), reason),
         }
     }
     files

@@ -30,7 +30,7 @@ pub(super) fn each_file(
     for mut file in texts(workspace, request, content)? {
         match file.split(&mut content.report) {
             Ok(()) => read(&file, content),
-            Err(reason) => content.report.skip(file.origin(), reason),
+            Err(reason) => content.skip_unread(file.origin(), reason),
         }
     }
     Ok(())
@@ -142,7 +142,7 @@ fn texts_at_root(root: &Folder, place: &'static str, row: &SourceRow, content: &
         }
         Err(Unreadable::Missing) => Vec::new(),
         Err(unreadable) => {
-            content.report.skip(ImportOrigin::file(place), reason_of(&unreadable));
+            content.skip_unread(ImportOrigin::file(place), reason_of(&unreadable));
             Vec::new()
         }
     }

@@ -1,5 +1,6 @@
 //! What was found in a source, before it is compared with the memory.
 
+use std::collections::HashSet;
 use std::rc::Rc;
 
 use chrono::{DateTime, Utc};
@@ -11,6 +12,7 @@ use super::sources::split_at;
 use crate::entry::Attempt;
 use crate::entry::body::blocks;
 use crate::entry::knowledge::Knowledge;
+use crate::error::Message;
 use crate::text::shorten;
 
 /// The longest title, in characters. The rest of a longer one goes into the body.
@@ -88,6 +90,8 @@ pub(super) struct SourceContent {
     pub(super) facts: Vec<Fact>,
     /// The places that were read whole: an entry from there whose fact was not found is no longer in the source.
     pub(super) covered: Vec<CoveredPlace>,
+    /// The files among them that could not be read, or not all of them: an entry from there may still be in its file.
+    pub(super) unread: HashSet<String>,
     /// Past attempts, each under the run and the number that it had there.
     pub(super) attempts: Vec<(ImportOrigin, Attempt)>,
     /// The files of the project, which imports of several sources list once.
@@ -95,6 +99,17 @@ pub(super) struct SourceContent {
 }
 
 impl SourceContent {
+    /// Returns the place from which an entry with this key, from the file at `path`, comes, if all of it was read.
+    pub(super) fn place_of(&self, path: &str, key: &str) -> Option<&CoveredPlace> {
+        self.covered.iter().find(|place| place.has(path, key)).filter(|_| !self.unread.contains(path))
+    }
+
+    /// Leaves out a file, or a part of one, that cannot be read.
+    pub(super) fn skip_unread(&mut self, from: ImportOrigin, reason: impl Into<Message>) {
+        self.unread.insert(from.path.clone());
+        self.report.skip(from, reason);
+    }
+
     /// Adds a fact: in parts if its body is too long for one entry, with the end of a title that is too long in its
     /// body. An empty one is left out.
     pub(super) fn add(&mut self, mut fact: Fact) {

@@ -77,6 +77,7 @@ fn add_facts(root: &Path, file: &ImportFile, request: &ImportRequest, content: &
         let from = ImportOrigin { line: record.line, ..file.origin() };
         match fact(root, record, file, &relations, request) {
             Ok(fact) => content.add(Fact { from, ..fact }),
+            Err(reason) if record.object.is_err() => content.skip_unread(from, reason),
             Err(reason) => content.report.skip(from, reason),
         }
     }
@@ -100,7 +101,7 @@ fn read_records(
         Err(error) if first.ends_with(['{', '[', ',']) => {
             let line = u32::try_from(error.line()).ok();
             let reason = format!("it is not JSON: column {}", error.column());
-            content.report.skip(ImportOrigin { line, ..file.origin() }, reason);
+            content.skip_unread(ImportOrigin { line, ..file.origin() }, reason);
         }
         _ => {
             for (index, line) in file.text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {

@@ -105,10 +105,10 @@ fn import_from(
         ImportSource::Transcripts => return transcripts::import(workspace, semantic, request),
         ImportSource::Export => return stream::take_back(workspace, request),
     }
-    let SourceContent { mut report, facts, attempts, covered, .. } = content;
+    let mut report = std::mem::take(&mut content.report);
     let written = in_one_write(workspace, request, &mut report, |write, report| match request.source {
-        ImportSource::Ralph => past::record_all(write, attempts, report),
-        _ => apply::apply(write, request, (facts, &covered), report),
+        ImportSource::Ralph => past::record_all(write, content.attempts, report),
+        _ => apply::apply(write, request, content, report),
     })?;
     Ok((report, written))
 }

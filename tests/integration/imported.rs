@@ -191,6 +191,29 @@ fn json_documents_are_imported_once() {
     base.with(["import", "jsonl", "-"]).input("[\n  {\n").run().says(0, "standard input:3: it is not JSON");
 }
 
+#[test]
+fn a_file_that_cannot_be_read_keeps_its_entries() {
+    let base = TestBase::new();
+    for (source, path, text, broken) in [
+        ("memory-bank", "memory-bank/ports.md", "---\ntype: note\n---\nOn 8080.\n", "---\n[note\n---\nOn 8080.\n"),
+        (
+            "adr",
+            "docs/adr/0001-logs.md",
+            "---\nstatus: accepted\n---\n# Logs\n\nJSON.\n",
+            "---\n[accepted\n---\n# Logs\n\nJSON.\n",
+        ),
+        ("jsonl", ".agent_memory/packets/a.json", "[{\"id\": 1, \"text\": \"One.\"}]", "[{\"id\": 1, \"te"),
+    ] {
+        base.write(path, text);
+        base.run(["import", source]).says(0, "1 added; ");
+        base.write(path, broken);
+        base.run(["import", source]).says(0, "1 skipped; ");
+        base.write(path, text);
+        base.run(["import", source]).says(0, "1 unchanged; ");
+    }
+    assert!(!base.at(".ralph/archive/knowledge").exists());
+}
+
 /// Returns the live knowledge, and of each entry what an export keeps of it.
 fn kept(base: &TestBase) -> Vec<Value> {
     let found = base.run(["list", "--kind=knowledge", "--json", "--limit", "100"]).json(0);
