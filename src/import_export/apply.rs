@@ -50,6 +50,7 @@ pub(super) fn apply(
     let heads = write.live.knowledge_rows().map(|row| (write.live.id(row), write.live.head(row)));
     let titles = heads.map(|(id, head)| ((fold(&head.title), head.scope), (id, head.body_fingerprint))).collect();
     let mut known = imported_before(write, request.source);
+    name_files(&mut known, &facts);
     follow_moves(&mut known, &facts, &content);
     let linked = LinkedFiles::new(&facts, &known);
     for fact in &mut facts {
@@ -76,6 +77,23 @@ pub(super) fn apply(
     import.archive_lost(&content, report)?;
     report.problems.extend(import.problems);
     Ok(())
+}
+
+/// Gives what was imported before from an object without an id the key that it has now, which also names the file.
+fn name_files(known: &mut HashMap<String, ImportedBefore>, facts: &[Fact]) {
+    for fact in facts {
+        let Some((_, hash)) = fact.key.rsplit_once('#') else { continue };
+        let is_of_file = |before: &ImportedBefore| before.word("path") == Some(fact.from.path.as_str());
+        if known.get(hash).is_some_and(is_of_file)
+            && let Some(mut before) = known.remove(hash)
+        {
+            // What will not be written again is as it was.
+            if before.row.is_none() || !before.is_unedited {
+                before.imported.insert("id".to_owned(), fact.key.clone().into());
+            }
+            known.entry(fact.key.clone()).or_insert(before);
+        }
+    }
 }
 
 /// Gives what was imported before from a file that moved the key that it has now: of the lost entries only one has the title

@@ -223,9 +223,9 @@ fn fact(
     }
     // Two files may use the same numbers as ids, and a pipe has no file name.
     let usual: &[&str] = if file.key.is_empty() { &[] } else { &IDS };
-    let key = text(object, fields.id.as_ref(), usual).or_else(|| record.name.clone()).or(entity.map(str::to_owned));
-    let key = key.filter(|_| fields.id.is_some() || !file.key.is_empty()).map(|id| format!("{}#{id}", file.key));
-    let key = key.unwrap_or_else(|| hash_of(&format!("{title}\n{body}")));
+    let id = text(object, fields.id.as_ref(), usual).or_else(|| record.name.clone()).or(entity.map(str::to_owned));
+    let id = id.filter(|_| fields.id.is_some() || !file.key.is_empty());
+    let key = format!("{}#{}", file.key, id.unwrap_or_else(|| hash_of(&format!("{title}\n{body}"))));
     let date = |names: &[&str]| text(object, None, names).and_then(|date| parse_time(&date));
     let is_of_agent = request.source.row().split_at_place(&file.path).is_some();
     let mut files: Vec<String> = FILES[..2].iter().flat_map(|name| list_items(object.get(*name))).collect();
@@ -295,8 +295,9 @@ mod tests {
         add_facts(Path::new("/nowhere"), &file, &request, &mut content);
         let facts = content.facts.iter().map(|fact| {
             let Knowledge { title, body, tags, .. } = &fact.knowledge;
-            let key = fact.key.strip_prefix("x.json#").unwrap_or("-");
-            format!("{title}: {body} [{}] {key}", tags.join(", "))
+            let id = fact.key.strip_prefix("x.json#").unwrap();
+            let id = if id == hash_of(&format!("{title}\n{body}")) { "-" } else { id };
+            format!("{title}: {body} [{}] {id}", tags.join(", "))
         });
         let skipped = content.report.items.iter().map(|item| {
             let line = item.from.line.map_or("-".to_owned(), |line| line.to_string());

@@ -192,6 +192,55 @@ fn json_documents_are_imported_once() {
 }
 
 #[test]
+fn an_object_that_left_its_file_takes_its_entry_along() {
+    let base = TestBase::new();
+    let line = |title: &str, body: &str| format!("{{\"title\":\"{title}\",\"body\":\"{body}\"}}\n");
+    let (ports, logs) = (line("Ports", "On 8080."), line("Logs", "JSON."));
+    base.write("facts.jsonl", format!("{ports}{logs}"));
+    let import = || base.run(["import", "jsonl", "facts.jsonl"]);
+    import().says(0, "2 added");
+    import().says(0, "2 unchanged");
+    // Another file or a pipe says nothing about this one.
+    let other = TestBase::new();
+    other.write("facts.jsonl", line("Keys", "In the vault."));
+    base.run(["import", "jsonl", other.at("facts.jsonl").to_str().unwrap()]).says(0, "1 added; ");
+    base.with(["import", "jsonl", "-"]).input(line("Pipes", "One.")).run().says(0, "1 added; ");
+    base.with(["import", "jsonl", "-"]).input(line("Pipes", "Two.")).run().says(0, "1 added; ");
+    // A line that cannot be read may be the object.
+    base.write("facts.jsonl", format!("{}{{\"title\":\"Logs\",\"bo\n", line("Ports", "On 9090.")));
+    import().says(0, "facts.jsonl:2: the line is incomplete");
+    assert!(!base.at(".ralph/archive/knowledge").exists());
+    base.write("facts.jsonl", line("Ports", "On 9090."));
+    let ran = import();
+    assert!(ran.stderr.contains("2 archived, 1 unchanged"), "{ran}");
+    assert!(ran.stdout.contains("archived knowledge/ports from facts.jsonl: it is no longer in the file"), "{ran}");
+    assert!(base.read(".ralph/knowledge/ports-2.md").ends_with("\n\nOn 9090.\n"));
+    assert_eq!(base.files(".ralph/archive/knowledge").len(), 2);
+}
+
+#[test]
+fn an_object_whose_key_did_not_name_its_file_is_known() {
+    let line = |title: &str| format!("{{\"title\":\"{title}\",\"body\":\"On 8080.\"}}\n");
+    let base = TestBase::new();
+    base.write("facts.jsonl", ["Ports", "Edited", "Archived"].map(line).concat());
+    let import = || base.run(["import", "jsonl", "facts.jsonl"]);
+    import().says(0, "3 added");
+    for name in ["ports", "edited", "archived"] {
+        let path = format!(".ralph/knowledge/{name}.md");
+        let entry = base.read(&path);
+        assert_eq!(entry.matches("\"id\":\"facts.jsonl#").count(), 1, "{entry}");
+        base.write(&path, entry.replace("\"id\":\"facts.jsonl#", "\"id\":\""));
+    }
+    let edited = base.read(".ralph/knowledge/edited.md");
+    base.write(".ralph/knowledge/edited.md", edited.replace("On 8080.", "On 8081."));
+    base.run(["archive", "archived"]).says(0, "");
+    import().says(0, "1 updated, 2 unchanged");
+    import().says(0, "3 unchanged");
+    base.write("facts.jsonl", line("Edited"));
+    import().says(0, "1 archived, 1 unchanged");
+}
+
+#[test]
 fn a_file_that_cannot_be_read_keeps_its_entries() {
     let base = TestBase::new();
     for (source, path, text, broken) in [
