@@ -11,13 +11,13 @@ use super::find;
 use super::gathered::{Fact, SourceContent};
 use super::kinds::category_or_tag;
 use super::provenance::hash_of;
-use super::report::ImportOrigin;
-use super::request::ImportRequest;
+use super::report::{ImportOrigin, ImportedItem};
+use super::request::{ImportInput, ImportRequest};
 use crate::entry::edit::list_items;
 use crate::entry::knowledge::Knowledge;
 use crate::entry::path::is_project_path;
 use crate::entry::{Source, parse_time};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::text::title_of;
 use crate::workspace::Workspace;
 
@@ -56,12 +56,20 @@ struct JsonRecord {
     line: Option<u32>,
 }
 
-/// Finds the objects of JSON Lines, and of JSON documents.
+/// Finds the objects of JSON Lines, and of JSON documents. If nothing of what a person named can be read, that is an error.
 pub(super) fn gather(workspace: &Workspace, request: &ImportRequest, content: &mut SourceContent) -> Result<()> {
     for file in find::texts(workspace, request, content)? {
         add_facts(workspace.root(), &file, request, content);
     }
-    Ok(())
+    let is_named = !matches!(request.input, ImportInput::UsualPlace(_));
+    let is_unread = |item: &&ImportedItem| item.from.line.is_some() && content.unread.contains(&item.from.path);
+    match content.report.items.iter().find(is_unread).filter(|_| is_named && content.facts.is_empty()) {
+        Some(ImportedItem { from, reason, .. }) => {
+            let reason = reason.clone().unwrap_or_default();
+            Err(Error::invalid(from.to_string(), format!("{reason}; fix it, and import again")))
+        }
+        None => Ok(()),
+    }
 }
 
 /// Adds the facts of a file. `root` is the project.

@@ -18,8 +18,8 @@ impl Memory {
     ///
     /// # Errors
     ///
-    /// * [`Error::Invalid`](crate::Error::Invalid) where the source has no usual place and none is named, or an export is
-    ///   incomplete or damaged; nothing is imported then.
+    /// * [`Error::Invalid`](crate::Error::Invalid) where the source has no usual place and none is named, where an export is
+    ///   incomplete or damaged, or where nothing of a named file can be read as JSON; nothing is imported then.
     /// * [`Error::Unusable`](crate::Error::Unusable) where a database cannot be read.
     /// * [`Error::Locked`](crate::Error::Locked) where another process kept writing.
     /// * [`Error::Io`](crate::Error::Io) where the path cannot be read, or nothing can be written.

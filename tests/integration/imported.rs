@@ -188,7 +188,6 @@ fn json_documents_are_imported_once() {
     let log = "[\n  {\n    \"day\": \"2026-01-02\",\n    \"learned\": [\"One.\", \"Two.\"]\n  },\n  {\n    \"day\": \"2026-01-03\"\n  }\n]\n";
     let fields = ["import", "jsonl", "-", "--title-field", "day", "--body-field", "learned"];
     base.with(fields).input(log).run().says(0, "1 added, 1 skipped");
-    base.with(["import", "jsonl", "-"]).input("[\n  {\n").run().says(0, "standard input:3: it is not JSON");
 }
 
 #[test]
@@ -261,6 +260,29 @@ fn a_file_that_cannot_be_read_keeps_its_entries() {
         base.run(["import", source]).says(0, "1 unchanged; ");
     }
     assert!(!base.at(".ralph/archive/knowledge").exists());
+}
+
+#[test]
+fn json_that_cannot_be_read_at_all_is_an_error() {
+    let base = TestBase::new();
+    for (text, expected) in [
+        ("[\n  {\"text\": \"One.\"},\n  {\n", ":4: it is not JSON: column 0"),
+        ("One.\nTwo.\n", ":1: it is not JSON: column 1"),
+        ("\n{\"text\": \"One.\n", ":2: the line is incomplete"),
+    ] {
+        base.write("broken/facts.json", text);
+        for place in ["broken/facts.json", "broken"] {
+            base.run(["import", "jsonl", place]).says(2, &format!("error: broken/facts.json{expected}"));
+        }
+        base.with(["import", "jsonl", "-"]).input(text).run().says(2, &format!("error: standard input{expected}"));
+    }
+    // Among others, and where nobody named it, it is left out.
+    base.write("broken/good.json", "{\"text\": \"One.\"}");
+    base.run(["import", "jsonl", "broken"]).says(0, "1 added, 1 skipped");
+    base.write(".agent_memory/packets/a.json", "{");
+    base.run(["import", "jsonl"]).says(0, "1 skipped");
+    base.write("empty.json", "");
+    base.run(["import", "jsonl", "empty.json"]).says(0, "nothing to import");
 }
 
 /// Returns the live knowledge, and of each entry what an export keeps of it.
