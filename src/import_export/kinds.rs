@@ -56,6 +56,7 @@ mod tests {
         };
         check("Gotcha", Some("pitfall"), None);
         check("Bug fix", Some("debugging_technique"), None);
+        check("Runbook", Some("tool_usage"), None);
         check("how-to", Some("tool_usage"), None);
         check("Testing Strategy", Some("testing_strategy"), None);
         check("Decision", Some("architecture_decision"), None);

@@ -156,11 +156,14 @@ fn an_entry_has_the_date_of_its_source() {
         assert!(done.status.success(), "{done:?}");
     };
     base.write("memory-bank/activeContext.md", "# Focus\n\nThe broker moves.\n");
+    base.write("memory-bank/progress.md", "---\ndate: 2020-03-04\n---\n# Done\n\nThe broker moved.\n");
     commit("2026-01-02T03:04:05Z");
     base.write("memory-bank/new.md", "# New\n\nNot committed.\n");
-    base.run(["import", "memory-bank"]).says(0, "5 added");
+    base.run(["import", "memory-bank"]).says(0, "6 added");
     // An old state is not hidden as soon as it is imported.
-    base.run(["search", "broker"]).says(0, "focus");
+    let mut found = ids(&base.run(["search", "broker", "--json"]).json(0)["entries"]);
+    found.sort();
+    assert_eq!(found, ["knowledge/done", "knowledge/focus"]);
     let check = |name: &str, date: &str| {
         let entry = base.read(&format!(".ralph/knowledge/{name}.md"));
         assert!(entry.contains(&format!("\ncreated_at: \"{date}\"\n")), "{entry}");
@@ -174,7 +177,7 @@ fn an_entry_has_the_date_of_its_source() {
     commit("2026-02-02T03:04:05Z");
     base.write("memory-bank/plain.md", text);
     commit("2026-03-02T03:04:05Z");
-    base.run(["import", "memory-bank"]).says(0, "5 unchanged");
+    base.run(["import", "memory-bank"]).says(0, "6 unchanged");
     check("plain", "2026-01-02T03:04:05Z");
 }
 

@@ -1393,7 +1393,15 @@ fn a_decision_has_a_number_a_status_and_what_it_supersedes() {
         "docs/adr/0028-it.md",
         "---\nstatus: accepted\nsupersedes: [ADR-0026]\n---\n# Use events: all of them\n\nThey scale.\n",
     );
-    base.run(["import", "adr"]).says(0, "5 added");
+    // Of several files with one number, that of the outer folder has it, and then the first one.
+    let same = ["docs/adr/0-old/0026-inner.md", "docs/adr/0027-more.md"];
+    for (path, title) in same.into_iter().zip(["Inner", "More"]) {
+        base.write(path, format!("# {title}\n\n## Decision\n\n{title}, always.\n"));
+    }
+    base.run(["import", "adr"]).says(0, "7 added");
+    for name in ["inner", "more"] {
+        assert!(!base.read(&format!(".ralph/knowledge/{name}.md")).contains("aliases:"), "{name}");
+    }
     let timers = base.read(".ralph/knowledge/use-timers.md");
     assert!(timers.contains("supersedes: [knowledge/use-cron, knowledge/use-at]"), "{timers}");
     assert!(timers.contains("title: \"Use timers\"") && timers.contains("aliases: [ADR-0026, ADR-26]"), "{timers}");
@@ -1428,6 +1436,12 @@ fn frontmatter_is_read_as_other_programs_write_it() {
         "files: [\"src/**/*.{ts,tsx}\", lib/x.ts]",
     );
     check("colon", "---\ntitle: One: two\nalwaysApply: false\n---\nText.\n", "title: \"One: two\"");
+    // Of all that names a rule, the first counts: its title, its first heading, its description, its file.
+    let named = |fields: &str| format!("---\n{fields}description: Third\n---\n");
+    check("a", &(named("title: First\n") + "# Second\n\nText of a.\n"), "title: \"First\"");
+    check("b", &(named("") + "# Second\n\nText of b.\n"), "title: \"Second\"");
+    check("c", &(named("") + "Text of c.\n"), "title: \"Third\"");
+    check("fourth-of-all", "---\nalwaysApply: true\n---\nText of d.\n", "title: \"fourth of all\"");
     check("empty", "---\n---\n\n---\ndescription: Behind an empty one\n---\nText.\n", "title: \"Behind an empty one\"");
     check(
         "all",
