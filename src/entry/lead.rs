@@ -246,7 +246,8 @@ fn is_sentence(text: &str) -> bool {
     let is_wide = |letter: char| letter as u32 >= 0x0e00 && letter.is_alphabetic();
     let lower = text.to_lowercase().replace('’', "'");
     let is_instruction = INSTRUCTIONS.iter().any(|start| lower.starts_with(start));
-    let is_none = n_words(text) <= MAX_NONE && lower.split(|letter: char| !letter.is_alphabetic()).next() == Some("none");
+    let is_none =
+        n_words(text) <= MAX_NONE && lower.split(|letter: char| !letter.is_alphabetic()).next() == Some("none");
     let has_words = n_words(text) > 1 || text.chars().filter(|letter| is_wide(*letter)).count() > MAX_VALUE;
     has_words
         && !is_value
