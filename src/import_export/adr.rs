@@ -14,7 +14,7 @@ use super::report::ImportOrigin;
 use super::request::ImportRequest;
 use super::sources::{file_name, has_extension, number_of};
 use super::written_dates::date_in;
-use crate::entry::knowledge::Knowledge;
+use crate::entry::knowledge::{Knowledge, unsettled};
 use crate::entry::outline::{OutlineHeading, headings};
 use crate::entry::path::is_project_path;
 use crate::error::Result;
@@ -46,6 +46,8 @@ const REPLACED: [&str; 17] = [
 /// What a status says before the records that this one replaces.
 const REPLACES: [&str; 8] =
     ["supersedes", "replaces", "ersetzt", "löst", "reemplaza", "substitui", "remplace", "sostituisce"];
+/// What a status says of records that this one replaces only in part, so that the rest of them holds.
+const PARTLY: [&str; 6] = ["in part", "partially", "partly", "teilweise", "parcial", "partiel"];
 /// The words between two records, besides commas.
 const AND: [&str; 5] = [" and ", " und ", " et ", " y ", " e "];
 /// The keys and the names of lines that say which record replaces this one.
@@ -97,7 +99,7 @@ pub(super) fn gather(workspace: &Workspace, request: &ImportRequest, content: &m
         }
     }
     for record in &records {
-        let older = record.replaces.iter().filter(|number| **number < record.number);
+        let older = record.replaces.iter().filter(|number| **number < record.number && was_accepted(&record.status));
         let older = older.filter(|_| keys.get(&place(record, record.number)) == Some(&record.key));
         let of_record = replaced.entry(place(record, record.number)).or_default();
         of_record.extend(older.filter_map(|number| keys.get(&place(record, *number))).cloned());
@@ -131,6 +133,14 @@ pub(super) fn gather(workspace: &Workspace, request: &ImportRequest, content: &m
 
 fn is_in_project(workspace: &Workspace, path: &str) -> bool {
     is_project_path(path) && workspace.root().join(path).symlink_metadata().is_ok()
+}
+
+/// Returns whether a record with this status is in force, or was: one that is only proposed replaces nothing.
+fn was_accepted(status: &str) -> bool {
+    matches!(
+        unsettled(Some(&state(status))),
+        None | Some("deprecated" | "superseded" | "retired" | "obsolete" | "stale")
+    )
 }
 
 /// Returns the first word of a status that is not struck out, in lower case and, where it is a usual one, in English.
@@ -234,8 +244,9 @@ fn links_of(file: &ImportFile, status: &str) -> (Option<u32>, Vec<u32>) {
     let replaced_by = after_word(status, &REPLACED).first().copied().or_else(|| elsewhere.next());
     let named = ["supersedes", "replaces"].into_iter().flat_map(|key| file.list(key).into_iter().chain(line(key)));
     let mut replaces: Vec<u32> = named.flat_map(|text| numbers_in(&text)).collect();
+    let lower = status.to_lowercase();
     // "Ersetzt durch" says the contrary of "ersetzt".
-    if after_word(status, &REPLACED).is_empty() {
+    if after_word(status, &REPLACED).is_empty() && !PARTLY.iter().any(|word| lower.contains(word)) {
         replaces.extend(after_word(status, &REPLACES));
     }
     (replaced_by, replaces)

@@ -167,10 +167,13 @@ impl Import<'_, '_> {
         }
     }
 
-    /// Archives the entries from the places that were read whose facts are no longer there, unless somebody edited them.
+    /// Archives the entries from the places that were read whose facts are no longer there, unless somebody edited them or
+    /// another fact says the same.
     fn archive_lost(&mut self, content: &SourceContent, report: &mut ImportReport) -> Result<()> {
         let mut lost: Vec<(&String, &ImportedBefore)> = self.known.iter().collect();
         lost.sort_by_key(|(key, _)| *key);
+        let said: HashSet<&Id> = self.ids.values().collect();
+        lost.retain(|(_, before)| !said.contains(&before.id));
         let mut moved = Vec::new();
         for (key, before) in lost {
             let path = before.word("path").unwrap_or_default();

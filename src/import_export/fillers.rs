@@ -5,7 +5,6 @@ use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 
 use super::files::{ImportFile, without_comments};
 use super::sources::is_instructions;
-use crate::entry::outline::headings;
 
 /// The fewest words of a section that says something: a date, a number or a link is a detail.
 pub(super) const MIN_WORDS: usize = 1;
@@ -15,6 +14,8 @@ const MAX_POINTER_WORDS: usize = 12;
 const MAX_REMARK_WORDS: usize = 20;
 /// The words with which generated instructions begin.
 const BOILERPLATE: &str = "This file provides guidance to";
+/// The most words beside the placeholders of a line that says nothing. A rule may have a label or a name to fill in.
+const MAX_WORDS_BESIDE: usize = 3;
 const UNFILLED: &str = "it is what a template says, which nobody filled in";
 /// What people leave in a template where nothing is known yet.
 const FILLERS: [&str; 12] = [
@@ -45,9 +46,6 @@ const LICENCE_CLAUSES: [&str; 9] = [
     "\"as is\"",
     "in no event shall",
 ];
-/// What the prompt for a memory bank says of the agent, whatever the agent is called. Its source:
-/// <https://docs.cline.bot/best-practices/memory-bank>.
-const MEMORY_BANK_PROMPT: &str = "memory resets completely between sessions";
 /// The fewest words of a licence's text.
 const MIN_LICENCE_WORDS: usize = 40;
 /// The names of values that say how far a note is, and not what it knows.
@@ -101,9 +99,6 @@ pub(super) fn no_fact(body: &str) -> Option<&'static str> {
     if is_licence(&said) {
         return Some("it is the text of a licence");
     }
-    if is_memory_bank_prompt(&said) {
-        return Some("it tells an agent how to keep another memory");
-    }
     let names_file = said.lines().any(|line| line.trim().starts_with('@')) || is_instructions(&said);
     let links = links(&said);
     let is_pointer = said.lines().all(|line| line.trim().is_empty() || line.trim().starts_with('@'))
@@ -115,14 +110,6 @@ pub(super) fn no_fact(body: &str) -> Option<&'static str> {
         return Some("it is a table of contents");
     }
     (said.starts_with(BOILERPLATE) && said.lines().count() <= 2).then_some("it only introduces the rest of the file")
-}
-
-/// Returns whether a text begins with the prompt for a memory bank, with nothing of a project's own behind it.
-fn is_memory_bank_prompt(text: &str) -> bool {
-    let headings = headings(text);
-    let end = headings.iter().find(|heading| heading.level > 1).map_or(text.len(), |heading| heading.range.start);
-    let has_other = headings.iter().any(|heading| heading.level == 1 && heading.range.start > 0);
-    text[..end].contains(MEMORY_BANK_PROMPT) && !has_other
 }
 
 /// Returns whether a text is that of a licence: its clauses tell, since a rule about licences has the same heading.
@@ -160,9 +147,22 @@ fn is_unfilled(text: &str) -> bool {
             continue;
         }
         n_lines += 1;
-        n_unfilled += usize::from(has_placeholder(line));
+        n_unfilled += usize::from(has_placeholder(line) && n_words_beside_brackets(line) <= MAX_WORDS_BESIDE);
     }
     n_unfilled >= 2 && n_unfilled * 2 > n_lines
+}
+
+/// Returns the number of words of a line that are not in brackets.
+fn n_words_beside_brackets(line: &str) -> usize {
+    let mut depth = 0_usize;
+    let beside = line.chars().filter(|letter| {
+        depth += usize::from(matches!(letter, '[' | '{' | '<'));
+        let is_beside = depth == 0;
+        depth = depth.saturating_sub(usize::from(matches!(letter, ']' | '}' | '>')));
+        is_beside
+    });
+    let beside: String = beside.collect();
+    beside.split_whitespace().filter(|word| word.contains(char::is_alphabetic)).count()
 }
 
 /// Returns whether a line has a placeholder: `[NAME OF IT]`, `[Proposed | Accepted]`, `{short title}`, `<what it is>` or
@@ -271,6 +271,9 @@ mod tests {
             ),
             ("**Date:** YYYY-MM-DD\n**Who:** {names of the deciders}\n\n<what it is about>\n", Some(UNFILLED)),
             ("[Proposed | Accepted | Rejected]\n\nDate: YYYY-MM-DD\n", Some(UNFILLED)),
+            ("- [MUST] Use tabs in all files.\n- [NEVER] Push to main without a review.\n", None),
+            ("- [API] lives in src/api and is public\n- [DB] lives in src/db\n- The rest is in src\n", None),
+            ("Use helm upgrade <release name> in it.\nThen call curl <host name> for the health.\n", None),
             ("- `GET /brands/{brand id}` lists\n- `[NAME]` is needed\n", None),
             ("- [API](api.md) is public\n- [SQL][sql] is not\n- Vec<T> and <br />\n", None),
             // Pointers and stubs, and a note that knows something.
@@ -287,13 +290,6 @@ mod tests {
             ("## Rules\n\n[Add the rules of the project here]\n\n## Issues\n\n- None yet.\n", Some(UNFILLED)),
             ("## Never push to main\n\n---\n", None),
             ("## Issues\n\n- None of them is open.\n", None),
-            // The prompt of another memory, and a file that has it beside what is the project's own.
-            (
-                "# Somebody's Memory Bank\n\nMy memory resets completely between sessions.\n\n## Core Files\n\nRead all.\n",
-                Some("it tells an agent how to keep another memory"),
-            ),
-            ("# Memory Bank\n\nMy memory resets completely between sessions.\n\n# Tests\n\nRun them.\n", None),
-            ("Run the tests.\n\n## Memory Bank\n\nMy memory resets completely between sessions.\n", None),
         ] {
             assert_eq!(no_fact(body), expected, "{body}");
         }

@@ -61,8 +61,11 @@ struct JsonRecord {
 
 /// Finds the objects of JSON Lines, and of JSON documents. If nothing of what a person named can be read, that is an error.
 pub(super) fn gather(workspace: &Workspace, request: &ImportRequest, content: &mut SourceContent) -> Result<()> {
+    let mut partly_read = Vec::new();
     for file in find::texts(workspace, request, content)? {
-        add_facts(workspace.root(), &file, request, content);
+        if !add_facts(workspace.root(), &file, request, content) {
+            partly_read.push(file.origin().path);
+        }
     }
     let is_named = !matches!(request.input, ImportInput::UsualPlace(_));
     let is_unread = |item: &&ImportedItem| item.from.line.is_some() && content.unread.contains(&item.from.path);
@@ -71,12 +74,16 @@ pub(super) fn gather(workspace: &Workspace, request: &ImportRequest, content: &m
             let reason = reason.clone().unwrap_or_default();
             Err(Error::invalid(from.to_string(), format!("{reason}; fix it, and import again")))
         }
-        None => Ok(()),
+        None => {
+            content.unread.extend(partly_read);
+            Ok(())
+        }
     }
 }
 
-/// Adds the facts of a file. `root` is the project.
-fn add_facts(root: &Path, file: &ImportFile, request: &ImportRequest, content: &mut SourceContent) {
+/// Adds the facts of a file, and returns whether each of its objects is one. `root` is the project.
+fn add_facts(root: &Path, file: &ImportFile, request: &ImportRequest, content: &mut SourceContent) -> bool {
+    let mut is_whole = true;
     let mut records = Vec::new();
     read_records(file, request, &mut records, content);
     let mut relations = Relations::new();
@@ -89,9 +96,13 @@ fn add_facts(root: &Path, file: &ImportFile, request: &ImportRequest, content: &
         match fact(root, record, file, &relations, request) {
             Ok(fact) => content.add(Fact { from, ..fact }),
             Err(reason) if record.object.is_err() => content.skip_unread(from, reason),
-            Err(reason) => content.report.skip(from, reason),
+            Err(reason) => {
+                is_whole = false;
+                content.report.skip(from, reason);
+            }
         }
     }
+    is_whole
 }
 
 /// Reads a file as one document, or else line by line.

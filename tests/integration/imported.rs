@@ -218,6 +218,53 @@ fn an_object_that_left_its_file_takes_its_entry_along() {
 }
 
 #[test]
+fn an_object_whose_text_is_not_found_keeps_its_entry() {
+    let base = TestBase::new();
+    base.write("k.jsonl", "{\"id\":1,\"mem\":\"K says one thing.\"}\n{\"id\":2,\"mem\":\"L says one thing.\"}\n");
+    let import = |more: &[&str]| base.run([&["import", "jsonl", "k.jsonl"], more].concat());
+    import(&["--body-field", "mem"]).says(0, "2 added");
+    let ran = import(&[]);
+    assert!(ran.stderr.contains("2 skipped") && !ran.stdout.contains("archived"), "{ran}");
+    base.write("k.jsonl", "{\"id\":1,\"mem\":\"K says one thing.\"}\n");
+    import(&["--body-field", "mem"]).says(0, "1 archived, 1 unchanged");
+}
+
+#[test]
+fn an_entry_that_another_file_says_too_stays() {
+    let base = TestBase::new();
+    base.write("memory-bank/a.md", "# Cache limits\n\nThe cache has 5 GB at most on the host.\n");
+    base.write("memory-bank/b.md", "# Cache limits\n\nThe cache has 5 GB at most\non the host.\n");
+    let import = || base.run(["import", "memory-bank"]);
+    import().says(0, "1 added, 1 unchanged");
+    std::fs::remove_file(base.at("memory-bank/a.md")).unwrap();
+    for _ in 0..2 {
+        import().says(0, "1 unchanged; ");
+        assert_eq!(base.files(".ralph/knowledge"), [".ralph/knowledge/cache-limits.md"]);
+    }
+    std::fs::remove_file(base.at("memory-bank/b.md")).unwrap();
+    base.write("memory-bank/c.md", "# Keys\n\nThey are in the vault.\n");
+    import().says(0, "1 added, 1 archived");
+}
+
+#[test]
+fn only_an_accepted_decision_replaces_another() {
+    for (status, is_replaced) in [
+        ("Accepted (supersedes ADR-0001)", true),
+        ("Deprecated\n\nSupersedes ADR-0001", true),
+        ("Proposed\n\nSupersedes ADR-0001", false),
+        ("Rejected (supersedes ADR-0001)", false),
+        ("Accepted, supersedes ADR-1 in part (mails only)", false),
+    ] {
+        let base = TestBase::new();
+        base.write("docs/adr/0001-x.md", "# 1. Use X\n\n## Status\n\nAccepted\n\n## Decision\n\nUse Xenon.\n");
+        let newer = format!("# 2. Use Y\n\n## Status\n\n{status}\n\n## Decision\n\nUse Yttrium.\n");
+        base.write("docs/adr/0002-y.md", newer);
+        base.run(["import", "adr"]).says(0, "2 added");
+        assert_eq!(base.read(".ralph/knowledge/use-y.md").contains("knowledge/use-x"), is_replaced, "{status}");
+    }
+}
+
+#[test]
 fn an_object_whose_key_did_not_name_its_file_is_known() {
     let line = |title: &str| format!("{{\"title\":\"{title}\",\"body\":\"On 8080.\"}}\n");
     let base = TestBase::new();
@@ -324,7 +371,7 @@ fn a_relation_links_only_to_what_is_an_entry() {
     base.run(["import", "jsonl", "graph.jsonl"]).says(1, "2 unchanged, 2 refused");
     expect("Key", "[[Shop]]");
     base.write("graph.jsonl", graph(""));
-    base.run(["import", "jsonl", "graph.jsonl"]).says(1, "1 updated, 1 archived, 1 unchanged, 1 skipped, 1 refused");
+    base.run(["import", "jsonl", "graph.jsonl"]).says(1, "1 updated, 1 unchanged, 1 skipped, 1 refused");
     expect("Key", "Shop");
 }
 
