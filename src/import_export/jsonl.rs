@@ -69,16 +69,13 @@ pub(super) fn gather(workspace: &Workspace, request: &ImportRequest, content: &m
     }
     let is_named = !matches!(request.input, ImportInput::UsualPlace(_));
     let is_unread = |item: &&ImportedItem| item.from.line.is_some() && content.unread.contains(&item.from.path);
-    match content.report.items.iter().find(is_unread).filter(|_| is_named && content.facts.is_empty()) {
-        Some(ImportedItem { from, reason, .. }) => {
-            let reason = reason.clone().unwrap_or_default();
-            Err(Error::invalid(from.to_string(), format!("{reason}; fix it, and import again")))
-        }
-        None => {
-            content.unread.extend(partly_read);
-            Ok(())
-        }
+    let unread = content.report.items.iter().find(is_unread).filter(|_| is_named && content.facts.is_empty());
+    if let Some(ImportedItem { from, reason, .. }) = unread {
+        let reason = reason.clone().unwrap_or_default();
+        return Err(Error::invalid(from.to_string(), format!("{reason}; fix it, and import again")));
     }
+    content.unread.extend(partly_read);
+    Ok(())
 }
 
 /// Adds the facts of a file, and returns whether each of its objects is one. `root` is the project.
