@@ -62,7 +62,7 @@ const ANNOUNCING: [&str; 4] = [" because", " which", " following", " that"];
 const MAX_VALUE: usize = 3;
 /// The most words of a state or a date with its remarks.
 const MAX_STATE: usize = 8;
-/// The most words that say that there is none of something.
+/// The most words of a text such as `None at this time.`
 const MAX_NONE: usize = 4;
 /// How many paragraphs and items are looked at.
 const MAX_BLOCKS: usize = 60;

@@ -126,13 +126,13 @@ fn is_left_open(text: &str) -> bool {
         bare.to_lowercase()
     };
     let is_filler = |line: &str| {
-        let is_bracketed = line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
-        is_bracketed.is_some_and(|inner| !inner.contains(['[', ']'])) || FILLERS.contains(&line)
+        let bare = bare(line);
+        let is_bracketed = bare.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+        is_bracketed.is_some_and(|inner| !inner.contains(['[', ']'])) || FILLERS.contains(&bare.as_str())
     };
     let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !bare(line).is_empty()).collect();
-    let fillers = lines.iter().filter(|line| is_filler(&bare(line))).count();
-    let headings = lines.iter().filter(|line| line.starts_with('#') && !is_filler(&bare(line))).count();
-    fillers + headings == lines.len() && (fillers > 0 || lines.is_empty())
+    let is_all = lines.iter().all(|line| line.starts_with('#') || is_filler(line));
+    is_all && (lines.is_empty() || lines.iter().any(|line| is_filler(line)))
 }
 
 /// Returns whether most lines of a text, beside headings and code, have a placeholder in the place of what they are about.
