@@ -31,8 +31,8 @@ pub(super) struct Fact {
     pub(super) longer_title: Option<String>,
     /// The keys of the facts that it replaces.
     pub(super) replaces: Vec<String>,
-    /// The titles that its relations link to, one at the end of a line each.
-    pub(super) relates_to: Vec<String>,
+    /// The lines of its body that are relations, each with the title that it links to.
+    pub(super) relates_to: Vec<(String, String)>,
     /// What its source says of it for which an entry has no field: who confirmed it, and where it is from.
     pub(super) said: Map<String, Value>,
     pub(super) knowledge: Knowledge,

@@ -222,8 +222,9 @@ fn fact(
     };
     let entity = object.get("name").and_then(Value::as_str).filter(|_| object.get("entityType").is_some());
     let relations = entity.and_then(|name| relations.get(name)).map_or(&[][..], Vec::as_slice);
-    let lines = relations.iter().map(|(kind, to)| format!("- {kind} [[{to}]]")).collect::<Vec<_>>().join("\n");
-    let lines = Some(lines).filter(|lines| !lines.is_empty());
+    let relates_to: Vec<_> = relations.iter().map(|(kind, to)| (format!("- {kind} [[{to}]]"), to.clone())).collect();
+    let lines: Vec<&str> = relates_to.iter().map(|(line, _)| line.as_str()).collect();
+    let lines = Some(lines.join("\n")).filter(|lines| !lines.is_empty());
     let body = match (body, lines) {
         (Some(body), Some(lines)) => Some(format!("{body}\n\n{lines}")),
         (body, lines) => body.or(lines),
@@ -263,7 +264,6 @@ fn fact(
     let verified = ["verified", "freshness.last_verified_at"].iter().find_map(|name| at(object, name));
     let said = verified.filter(|value| value.is_string() || **value == json!(true));
     let said = said.map(|value| ("verified".to_owned(), value.clone())).into_iter().collect();
-    let relates_to = relations.iter().map(|(_, to)| to.clone()).collect();
     Ok(Fact { date: date(&DATES), relates_to, said, ..Fact::new(key, file.origin(), knowledge) })
 }
 

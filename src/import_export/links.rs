@@ -54,8 +54,15 @@ impl LinkedFiles {
     /// Lets the links of a fact lead on.
     pub(super) fn follow(&self, source: ImportSource, fact: &mut Fact) {
         if matches!(source, ImportSource::Jsonl | ImportSource::Ralph) {
-            for to in fact.relates_to.iter().filter(|to| !self.titles.contains(*to)) {
-                fact.knowledge.body = fact.knowledge.body.replace(&format!(" [[{to}]]"), &format!(" {to}"));
+            let is_unmet =
+                |line: &str, (relation, to): &(String, String)| line == relation && !self.titles.contains(to);
+            let unlinked = |line: &str| match fact.relates_to.iter().find(|relation| is_unmet(line, relation)) {
+                Some((_, to)) => line.replace(&format!(" [[{to}]]"), &format!(" {to}")),
+                None => line.to_owned(),
+            };
+            if !fact.relates_to.is_empty() {
+                let lines: Vec<String> = fact.knowledge.body.split('\n').map(unlinked).collect();
+                fact.knowledge.body = lines.join("\n");
             }
             return;
         }

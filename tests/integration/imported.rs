@@ -345,7 +345,7 @@ fn a_relation_links_only_to_what_is_an_entry() {
             format!("{{\"type\":\"relation\",\"from\":\"Ana\",\"to\":\"{to}\",\"relationType\":\"knows\"}}\n")
         };
         let entities = [
-            ("Ana", "\"See [[Wiki]].\""),
+            ("Ana", "\"See [[Shop]].\""),
             ("Bo", "\"Writes.\""),
             ("Key", &format!("\"It is {token}.\"")),
             ("Shop", of_shop),
@@ -356,7 +356,7 @@ fn a_relation_links_only_to_what_is_an_entry() {
     let expect = |key: &str, shop: &str| {
         let ana = base.read(".ralph/knowledge/ana.md");
         let expected =
-            format!("---\n\n- See [[Wiki]].\n\n- knows [[Bo]]\n- knows {key}\n- knows {shop}\n- knows Nobody\n");
+            format!("---\n\n- See [[Shop]].\n\n- knows [[Bo]]\n- knows {key}\n- knows {shop}\n- knows Nobody\n");
         assert!(ana.ends_with(&expected), "{expected}\n{ana}");
     };
     base.write("graph.jsonl", graph(""));
