@@ -3,18 +3,19 @@
 //! Each file is read once for all of its entries, and no link is followed.
 
 use std::collections::{BTreeMap, HashSet};
-use std::io::ErrorKind;
 
 use crate::entry::frontmatter;
+use crate::entry::imported::IMPORTED;
 use crate::entry::outline::headings;
 use crate::entry::path::display_path;
-use crate::entry::read::IMPORTED;
 use crate::error::Problem;
 use crate::index::catalog::{Catalog, RowId};
 use crate::store::Folder;
 use crate::text::{letters, printed_command};
 use crate::workspace::Workspace;
 
+/// The source of JSON files.
+const JSONL: &str = "jsonl";
 /// The largest file whose parts are looked for, in bytes.
 const MAX_FILE: usize = 512 * 1024;
 /// How much is read of all files, in bytes. The parts of the rest are not looked for.
@@ -26,7 +27,8 @@ pub(super) fn gone_sources(workspace: &Workspace, live: &Catalog) -> Vec<Problem
     let mut of_file: BTreeMap<String, Vec<(RowId, String, String)>> = BTreeMap::new();
     for row in live.knowledge_rows().filter(|row| live.is_indexable(*row)) {
         let Some(imported) = live.head(row).imported else { continue };
-        let part = imported.section().unwrap_or_default().to_owned();
+        // Which object of a JSON file it is says nothing of the file's words.
+        let part = imported.section().filter(|_| imported.source != JSONL).unwrap_or_default().to_owned();
         if let Some(file) = imported.file() {
             of_file.entry(file.to_owned()).or_default().push((row, imported.source.clone(), part));
         }
@@ -34,8 +36,7 @@ pub(super) fn gone_sources(workspace: &Workspace, live: &Catalog) -> Vec<Problem
     let folder = Folder::open(workspace.root()).ok();
     let (mut problems, mut n_read) = (Vec::new(), 0);
     for (file, entries) in of_file {
-        let found = workspace.root().join(&file).symlink_metadata();
-        let is_gone = matches!(found, Err(error) if error.kind() == ErrorKind::NotFound);
+        let is_gone = workspace.lacks(&file);
         let has_parts = entries.iter().any(|(.., part)| !part.is_empty());
         let text = folder.as_ref().filter(|_| !is_gone && has_parts && n_read < MAX_READ);
         let text =
@@ -49,7 +50,13 @@ pub(super) fn gone_sources(workspace: &Workspace, live: &Catalog) -> Vec<Problem
                 continue;
             }
             let what = if is_gone { "is gone" } else { "no longer has it" };
-            let hint = printed_command("ralph-memory import SOURCE", &[("SOURCE", &imported_as)]);
+            // An import looks for other files than those of JSON by itself.
+            let hint = if imported_as == JSONL {
+                let id = live.id(row).unwrap_or_default();
+                printed_command("ralph-memory archive ID", &[("ID", id.as_str())])
+            } else {
+                printed_command("ralph-memory import SOURCE", &[("SOURCE", &imported_as)])
+            };
             problems.push(Problem::warning(
                 display_path(&path),
                 "source-gone",

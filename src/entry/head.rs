@@ -3,9 +3,9 @@
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
+use super::imported::ImportedFrom;
 use super::knowledge::unsettled;
 use super::lead::described;
-use super::path::is_project_path;
 use super::{AttemptHead, Id, Kind, Scope, Source, is_ahead};
 use crate::error::Problem;
 
@@ -16,46 +16,6 @@ pub struct Link {
     pub target: String,
     /// The line in the file, counted from 1.
     pub line: u32,
-}
-
-/// Where an imported entry comes from.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct ImportedFrom {
-    /// The source, such as `rules`.
-    pub source: String,
-    /// The file.
-    pub path: String,
-    /// What a repeated import recognises it by.
-    pub id: String,
-}
-
-impl ImportedFrom {
-    /// Returns the file of the project of which the entry is, or is a part.
-    pub(crate) fn file(&self) -> Option<&str> {
-        // A file elsewhere has a mark behind its path.
-        let is_here = self.id.strip_prefix(&self.path).is_some_and(|rest| !rest.starts_with('@'));
-        let is_file = matches!(self.source.as_str(), "sections" | "rules" | "adr" | "memory-bank");
-        Some(self.path.as_str()).filter(|path| is_here && is_file && is_project_path(path))
-    }
-
-    /// Returns the part of its file that it is, behind a `#` as in its id; `None` of all of it.
-    pub(crate) fn section(&self) -> Option<&str> {
-        self.id.strip_prefix(&self.path)?.split_once('#').map(|(_, section)| section)
-    }
-
-    /// Returns the names by which links mean it: that of its section, and the path and the name of its file.
-    pub(crate) fn names(&self) -> impl Iterator<Item = String> {
-        let section = self.section().map(|section| format!("{}#{section}", self.path));
-        let path = without_extension(&self.path);
-        let name = path.rsplit('/').next().unwrap_or(path);
-        section.into_iter().chain([path.to_owned(), name.to_owned()])
-    }
-}
-
-/// Returns a path or a name without the extension of markdown.
-pub(crate) fn without_extension(path: &str) -> &str {
-    [".md", ".markdown", ".mdc"].iter().find_map(|extension| path.strip_suffix(extension)).unwrap_or(path)
 }
 
 /// The part of an entry that lists, scopes, deduplication and checks need: its frontmatter, and measurements of its

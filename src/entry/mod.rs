@@ -10,6 +10,7 @@ pub(crate) mod fields;
 pub(crate) mod frontmatter;
 pub(crate) mod guard;
 mod head;
+pub(crate) mod imported;
 pub(crate) mod knowledge;
 pub(crate) mod lead;
 pub(crate) mod merge;
@@ -31,7 +32,8 @@ use serde::{Deserialize, Serialize};
 use crate::text::{choice, nfc};
 
 pub use attempt::{Attempt, AttemptHead, Difficulty, Files, Outcome, Sections, Validation};
-pub(crate) use head::{Entry, Head, ImportedFrom, Link};
+pub(crate) use head::{Entry, Head, Link};
+pub(crate) use imported::ImportedFrom;
 pub use knowledge::{EVENTS, Knowledge, LEARNINGS, MAX_QUESTIONS, MAX_SUMMARY};
 #[doc(hidden)]
 pub use merge::{Merged, merge};

@@ -7,7 +7,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::head::without_extension;
+use super::imported::without_extension;
 use super::{Head, Id, Kind, Scope, Source};
 use crate::text::fold;
 
@@ -183,7 +183,7 @@ impl TitledEntries {
 
 #[cfg(test)]
 mod tests {
-    use super::super::head::ImportedFrom;
+    use super::super::imported::ImportedFrom;
     use super::*;
 
     fn head(title: &str, aliases: &[&str], scope: &str) -> Head {

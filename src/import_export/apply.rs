@@ -8,28 +8,31 @@ use std::collections::{HashMap, HashSet};
 use chrono::{DateTime, Utc};
 
 use super::dates::commit_dates;
-use super::gathered::{Fact, SourceContent};
+use super::gathered::{Fact, SourceContent, is_in_project};
 use super::links::LinkedFiles;
-use super::provenance::{ImportedBefore, details, hash_of, imported_before};
+use super::provenance::{ImportedBefore, details, imported_before};
 use super::report::{ImportAction, ImportOrigin, ImportReport, ImportedItem};
 use super::request::ImportRequest;
 use super::write::ImportWrite;
 use crate::entry::edit::Change;
+use crate::entry::imported::{GONE, IMPORTED, hash_of};
 use crate::entry::knowledge::Knowledge;
-use crate::entry::read::IMPORTED;
 use crate::entry::{Head, Id, Scope, Source, body_fingerprint};
 use crate::error::{Error, Problem, Result};
+use crate::index::catalog::Catalog;
 use crate::knowledge;
 use crate::text::fold;
 use crate::workspace::Workspace;
+
+/// The live entries by their titles: the ids, which a dry run does not know, and hashes of the bodies' words.
+type LiveTitles = HashMap<(String, Scope), Vec<(Option<Id>, u64)>>;
 
 /// An import while it is being written.
 struct Import<'a, 'b> {
     write: &'a mut ImportWrite<'b>,
     request: &'a ImportRequest,
     known: HashMap<String, ImportedBefore>,
-    /// The live entries by their titles: the id, which a dry run does not know, and a hash of the body's words.
-    titles: HashMap<(String, Scope), (Option<Id>, u64)>,
+    titles: LiveTitles,
     /// The keys so far.
     seen: HashSet<String>,
     /// The entries of the keys so far.
@@ -47,16 +50,27 @@ pub(super) fn apply(
     report: &mut ImportReport,
 ) -> Result<()> {
     let mut facts = std::mem::take(&mut content.facts);
-    let heads = write.live.knowledge_rows().map(|row| (write.live.id(row), write.live.head(row)));
-    let titles = heads.map(|(id, head)| ((fold(&head.title), head.scope), (id, head.body_fingerprint))).collect();
-    let mut known = imported_before(write, request.source);
+    let (mut known, elsewhere) = imported_before(write, request.source);
     name_files(&mut known, &facts);
-    follow_moves(&mut known, &facts, &content);
-    let is_entry = |fact: &&Fact| known.contains_key(&fact.key) || prepared(write, request, fact).is_ok();
-    let linked = LinkedFiles::new(&facts, &known, is_entry);
+    let mut texts: HashMap<(String, Scope, u64), String> = HashMap::new();
+    let mut name = |fact: &Fact| {
+        let is_known = known.contains_key(&fact.key);
+        if !is_known {
+            prepared(write, request, fact).ok()?;
+        }
+        let (title, scope) = key_of(&fact.knowledge);
+        let text = (title, scope, body_fingerprint(&fact.knowledge.body).0);
+        let first = texts.entry(text).or_insert_with(|| fact.from.path.clone());
+        Some(if is_known { fact.from.path.clone() } else { first.clone() })
+    };
+    let names: Vec<Option<String>> = facts.iter().map(&mut name).collect();
+    let linked = LinkedFiles::new(&facts, &known, &names);
     for fact in &mut facts {
         linked.follow(request.source, fact);
     }
+    follow_moves(write.workspace, &mut known, elsewhere, &facts, &content);
+    bring_back(write, request, &mut known, &facts)?;
+    let titles = live_titles(&write.live);
     let undated = facts.iter().filter(|fact| fact.date.is_none() && !known.contains_key(&fact.key));
     let undated = undated.filter(|fact| fact.is_in_project()).map(|fact| fact.from.path.as_str()).collect();
     let commits = if write.lock.is_some() { commit_dates(write.workspace, undated) } else { HashMap::new() };
@@ -97,27 +111,110 @@ fn name_files(known: &mut HashMap<String, ImportedBefore>, facts: &[Fact]) {
     }
 }
 
-/// Gives what was imported before from a file that moved the key that it has now: of the lost entries only one has the title
-/// and the text of a fact with a new key.
-fn follow_moves(known: &mut HashMap<String, ImportedBefore>, facts: &[Fact], content: &SourceContent) {
+/// Gives what was imported before, and is no longer where it was, the key of the new fact that has its text, whatever its
+/// title and file; else of the one fact that has its title and at least half of its words. `elsewhere` is what other sources
+/// had.
+fn follow_moves(
+    workspace: &Workspace,
+    known: &mut HashMap<String, ImportedBefore>,
+    elsewhere: Vec<ImportedBefore>,
+    facts: &[Fact],
+    content: &SourceContent,
+) {
     let keys: HashSet<&str> = facts.iter().map(|fact| fact.key.as_str()).collect();
     let is_lost = |(key, before): &(&String, &ImportedBefore)| {
         let path = before.word("path").unwrap_or_default();
-        before.row.is_some() && !keys.contains(key.as_str()) && content.place_of(path, key).is_some()
+        let is_gone = || is_in_project(key, path) && workspace.lacks(path);
+        let is_lost = before.was_gone || before.row.is_some() && (content.place_of(path, key).is_some() || is_gone());
+        !keys.contains(key.as_str()) && is_lost
     };
-    let mut lost: HashMap<(String, String), Vec<String>> = HashMap::new();
-    for (key, before) in known.iter().filter(is_lost) {
-        let said = (before.word("title").unwrap_or_default(), before.word("hash").unwrap_or_default());
-        lost.entry((said.0.to_owned(), said.1.to_owned())).or_default().push(key.clone());
+    let mut own: Vec<String> = known.iter().filter(is_lost).map(|(key, _)| key.clone()).collect();
+    own.sort_unstable();
+    let own = own.into_iter().filter_map(|key| known.remove(&key).map(|before| (Some(key), before)));
+    let mut lost: Vec<(Option<String>, ImportedBefore)> = own.collect();
+    lost.extend(elsewhere.into_iter().map(|before| (None, before)));
+    for (by_title, by_text) in [(true, true), (false, true), (true, false)] {
+        let named = |title: &str, hash: &str| -> (Option<String>, Option<String>) {
+            (by_title.then(|| title.to_owned()), by_text.then(|| hash.to_owned()))
+        };
+        let name_of = |before: &ImportedBefore| {
+            named(before.word("title").unwrap_or_default(), before.word("hash").unwrap_or_default())
+        };
+        let mut n_lost: HashMap<_, usize> = HashMap::new();
+        for (_, before) in &lost {
+            *n_lost.entry(name_of(before)).or_default() += 1;
+        }
+        let mut new: HashMap<_, Vec<&Fact>> = HashMap::new();
+        for fact in facts.iter().filter(|fact| !known.contains_key(&fact.key)) {
+            let name = named(&fact.knowledge.title, &hash_of(&fact.knowledge.body));
+            if n_lost.get(&name) == Some(&1) {
+                new.entry(name).or_default().push(fact);
+            }
+        }
+        lost.retain(|(_, before)| {
+            // Several files may say the same, and the first one counts.
+            let fact = match new.get(&name_of(before)).map(Vec::as_slice) {
+                Some([fact]) if by_text || has_half_of(workspace, before, &fact.knowledge.body) => fact,
+                Some([fact, ..]) if by_title && by_text => fact,
+                _ => return true,
+            };
+            known.insert(fact.key.clone(), before.clone());
+            false
+        });
     }
-    for fact in facts.iter().filter(|fact| !lost.is_empty() && !known.contains_key(&fact.key)).collect::<Vec<_>>() {
-        let said = (fact.knowledge.title.clone(), hash_of(&fact.knowledge.body));
-        if let Some([key]) = lost.remove(&said).as_deref()
-            && let Some(before) = known.remove(key)
-        {
-            known.insert(fact.key.clone(), before);
+    known.extend(lost.into_iter().filter_map(|(key, before)| Some((key?, before))));
+}
+
+/// Returns whether a text has at least half of the words of an entry.
+fn has_half_of(workspace: &Workspace, before: &ImportedBefore, text: &str) -> bool {
+    let words: HashSet<&str> = text.split_whitespace().collect();
+    let Ok((_, entry)) = workspace.read_entry(&before.path) else { return false };
+    let own: HashSet<&str> = entry.body.split_whitespace().collect();
+    own.intersection(&words).count() * 2 >= own.len().max(1)
+}
+
+/// Moves what an import archived out of the archive, if its source has it again and no live entry says it.
+fn bring_back(
+    write: &mut ImportWrite<'_>,
+    request: &ImportRequest,
+    known: &mut HashMap<String, ImportedBefore>,
+    facts: &[Fact],
+) -> Result<()> {
+    let titles = live_titles(&write.live);
+    let mut moves = Vec::new();
+    for fact in facts {
+        let Some(before) = known.get(&fact.key).filter(|before| before.was_gone && before.row.is_none()) else {
+            continue;
+        };
+        let to = knowledge::live_path(&before.path);
+        let (text, _) = body_fingerprint(&fact.knowledge.body);
+        let is_live =
+            titles.get(&key_of(&fact.knowledge)).is_some_and(|live| live.iter().any(|(_, live)| *live == text));
+        if is_live || write.live.row_of_id(&before.id).is_some() {
+            known.remove(&fact.key);
+        } else if prepared(write, request, fact).is_ok() {
+            moves.push((fact.key.as_str(), before.path.clone(), to));
         }
     }
+    let Some(lock) = write.lock.filter(|_| !moves.is_empty()) else { return Ok(()) };
+    let paths: Vec<(&str, &str)> = moves.iter().map(|(_, from, to)| (from.as_str(), to.as_str())).collect();
+    write.bring_back(lock, &paths)?;
+    for (key, _, to) in &moves {
+        let before = known.get_mut(*key).zip(write.live.row_of_path(to));
+        if let Some((before, row)) = before {
+            (before.row, before.path) = (Some(row), to.clone());
+        }
+    }
+    Ok(())
+}
+
+fn live_titles(live: &Catalog) -> LiveTitles {
+    let mut titles = LiveTitles::new();
+    for row in live.knowledge_rows() {
+        let head = live.head(row);
+        titles.entry((fold(&head.title), head.scope)).or_default().push((live.id(row), head.body_fingerprint));
+    }
+    titles
 }
 
 impl Import<'_, '_> {
@@ -137,23 +234,25 @@ impl Import<'_, '_> {
         let mut knowledge = knowledge.normalised()?;
         let mut reason = None;
         let (fingerprint, _) = body_fingerprint(&knowledge.body);
-        if let Some((id, other)) = self.titles.get(&key_of(&knowledge)).cloned() {
-            if other == fingerprint {
+        if let Some(titled) = self.titles.get(&key_of(&knowledge)) {
+            if let Some((id, _)) = titled.iter().find(|(_, text)| *text == fingerprint) {
+                let id = id.clone();
                 self.ids.extend(id.clone().map(|id| (fact.key.clone(), id)));
                 let unchanged = item(ImportAction::Unchanged, &knowledge, fact).with_id(id);
                 return Ok(unchanged.because("the memory has it already"));
             }
-            reason = id.map(|id| format!("`{id}` has this title and says something else"));
+            let other = titled.iter().find_map(|(id, _)| id.as_ref());
+            reason = other.map(|id| format!("`{id}` has this title and says something else"));
             self.qualify(&mut knowledge, fact);
         }
         let mut id = None;
         if let Some(lock) = self.write.lock {
-            let added = knowledge::create(self.write.workspace, lock, self.write.live, &knowledge, date)?;
+            let added = knowledge::create(self.write.workspace, lock, &self.write.live, &knowledge, date)?;
             self.write.written.push(added.path.as_relative().to_owned());
             self.ids.insert(fact.key.clone(), added.id.clone());
             id = Some(added.id);
         }
-        self.titles.insert(key_of(&knowledge), (id.clone(), fingerprint));
+        self.titles.entry(key_of(&knowledge)).or_default().push((id.clone(), fingerprint));
         let added = item(ImportAction::Added, &knowledge, fact).with_id(id);
         Ok(ImportedItem { reason: reason.map(Into::into), ..added })
     }
@@ -167,6 +266,12 @@ impl Import<'_, '_> {
         }
     }
 
+    /// Returns whether an entry other than this one has the title.
+    fn has_other_titled(&self, knowledge: &Knowledge, id: &Id) -> bool {
+        let titled = self.titles.get(&key_of(knowledge));
+        titled.is_some_and(|titled| titled.iter().any(|(other, _)| other.as_ref() != Some(id)))
+    }
+
     /// Archives the entries from the places that were read whose facts are no longer there, unless somebody edited them or
     /// another fact says the same.
     fn archive_lost(&mut self, content: &SourceContent, report: &mut ImportReport) -> Result<()> {
@@ -178,7 +283,8 @@ impl Import<'_, '_> {
         for (key, before) in lost {
             let path = before.word("path").unwrap_or_default();
             let place = content.place_of(path, key).filter(|_| !self.seen.contains(key));
-            let (Some(place), Some(row)) = (place, before.row) else { continue };
+            // What somebody restored stays.
+            let (Some(place), Some(row), false) = (place, before.row, before.was_gone) else { continue };
             let is_there = || self.write.workspace.root().join(path).symlink_metadata().is_ok();
             let what = if report.read.iter().any(|read| read == path) {
                 "it is no longer in the file"
@@ -199,9 +305,13 @@ impl Import<'_, '_> {
             moved.extend(before.is_unedited.then(|| before.id.clone()));
         }
         let Some(lock) = self.write.lock.filter(|_| !moved.is_empty()) else { return Ok(()) };
-        let ImportWrite { workspace, live, archive, .. } = *self.write;
+        let ImportWrite { workspace, live, archive, written, .. } = &mut *self.write;
         for entry in knowledge::tidy::move_to_archive(workspace, lock, live, archive, &moved)? {
-            self.write.written.push(entry.to.as_relative().to_owned());
+            let path = entry.to.as_relative();
+            knowledge::note_import(workspace, lock, path, |imported, _| {
+                imported.insert(GONE.into(), true.into());
+            })?;
+            written.push(path.to_owned());
         }
         Ok(())
     }
@@ -216,15 +326,19 @@ impl Import<'_, '_> {
         });
         let imported = knowledge.details.as_ref().and_then(|details| details.get(IMPORTED)?.as_object());
         let is_same = imported == Some(&before.imported) && !lacks_link;
+        let restored =
+            |knowledge: &Knowledge| outcome(ImportAction::Restored, knowledge).because("its source has it again");
         let Some(row) = before.row else {
-            return Ok(if is_same {
+            return Ok(if before.was_gone {
+                restored(&knowledge)
+            } else if is_same {
                 outcome(ImportAction::Unchanged, &knowledge).because("it was imported before, and is in the archive")
             } else {
                 outcome(ImportAction::Skipped, &knowledge)
                     .because("its source changed, and the entry is in the archive")
             });
         };
-        if is_same {
+        if is_same && !before.was_gone {
             return Ok(outcome(ImportAction::Unchanged, &knowledge));
         }
         if !before.is_unedited {
@@ -235,14 +349,14 @@ impl Import<'_, '_> {
         self.keep_what_a_person_changed(&mut knowledge, &head, before, fact);
         let taken_back = self.taken_back(&knowledge, &head, before);
         let (fingerprint, _) = body_fingerprint(&knowledge.body);
-        self.titles.insert(key_of(&knowledge), (Some(before.id.clone()), fingerprint));
+        self.titles.entry(key_of(&knowledge)).or_default().push((Some(before.id.clone()), fingerprint));
         if let Some(lock) = self.write.lock {
-            let ImportWrite { workspace, live, .. } = *self.write;
+            let ImportWrite { workspace, live, .. } = &*self.write;
             let updated = knowledge::update(workspace, lock, live, row, &knowledge, taken_back)?;
             self.write.written.push(updated.path.as_relative().to_owned());
             self.problems.extend(updated.problems);
         }
-        Ok(outcome(ImportAction::Updated, &knowledge))
+        Ok(if before.was_gone { restored(&knowledge) } else { outcome(ImportAction::Updated, &knowledge) })
     }
 
     /// Leaves the title, the category and the status of an entry as they are, unless they are those that were imported and the source
@@ -254,7 +368,7 @@ impl Import<'_, '_> {
             || head.title.strip_suffix(old).is_some_and(|before| before.ends_with(": ") || before.ends_with('/'));
         if knowledge.title == old || head.title != old && !is_longer() {
             knowledge.title.clone_from(&head.title);
-        } else if self.titles.get(&key_of(knowledge)).is_some_and(|(id, _)| id.as_ref() != Some(&before.id)) {
+        } else if self.has_other_titled(knowledge, &before.id) {
             self.qualify(knowledge, fact);
         }
         let words =

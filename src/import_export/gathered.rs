@@ -47,8 +47,13 @@ impl Fact {
 
     /// Returns whether it comes from a file of the project: one elsewhere has a mark behind its path.
     pub(super) fn is_in_project(&self) -> bool {
-        self.key.strip_prefix(&self.from.path).is_some_and(|rest| !rest.starts_with('@'))
+        is_in_project(&self.key, &self.from.path)
     }
+}
+
+/// Returns whether the fact with this key comes from the file at `path` in the project.
+pub(super) fn is_in_project(key: &str, path: &str) -> bool {
+    key.strip_prefix(path).is_some_and(|rest| !rest.starts_with('@'))
 }
 
 /// What was read whole.

@@ -17,7 +17,8 @@ const TO_PROJECT: &str = "../../";
 
 /// What links may lead to in the files of a source.
 pub(super) struct LinkedFiles {
-    paths: HashSet<String>,
+    /// The names of the entries of files, by the paths of these: the path, or that of another file with the same text.
+    files: HashMap<String, String>,
     /// The sections that are entries of their own, by the path of their file and the letters of their heading: programs
     /// make anchors of headings in several ways.
     sections: HashMap<(String, String), String>,
@@ -25,30 +26,38 @@ pub(super) struct LinkedFiles {
 }
 
 impl LinkedFiles {
-    /// Returns what is imported from a source now, and of other files what was before. A fact that becomes no entry, as
-    /// `is_entry` says, is not among them.
+    /// Returns what is imported from a source now, and of other files what was before. `names` has the path of the file
+    /// whose entry says each fact; none of one that becomes no entry.
     pub(super) fn new(
         facts: &[Fact],
         known: &HashMap<String, ImportedBefore>,
-        is_entry: impl Fn(&&Fact) -> bool,
+        names: &[Option<String>],
     ) -> LinkedFiles {
-        let facts: Vec<&Fact> = facts.iter().filter(is_entry).collect();
-        let titles = facts.iter().map(|fact| fact.knowledge.title.clone()).collect();
-        let now: Vec<(&str, &str)> = facts.iter().map(|fact| (fact.from.path.as_str(), fact.key.as_str())).collect();
-        let mut paths: HashSet<String> = now.iter().map(|(path, _)| (*path).to_owned()).collect();
+        let now = || facts.iter().zip(names).filter_map(|(fact, name)| Some((fact, name.as_ref()?)));
+        let titles = now().map(|(fact, _)| fact.knowledge.title.clone()).collect();
+        let mut files: HashMap<String, String> = HashMap::new();
+        for (fact, name) in now() {
+            let file = files.entry(fact.from.path.clone()).or_insert_with(|| name.clone());
+            // A file of several entries has one of its own.
+            if *name == fact.from.path {
+                file.clone_from(name);
+            }
+        }
         let before = known.iter().filter_map(|(key, before)| Some((before.word("path")?, key.as_str())));
-        let mut before: Vec<(&str, &str)> = before.filter(|(path, _)| !paths.contains(*path)).collect();
+        let mut before: Vec<(&str, &str)> = before.filter(|(path, _)| !files.contains_key(*path)).collect();
         before.sort_unstable();
+        let now = now().filter(|(fact, name)| fact.from.path == **name);
+        let now = now.map(|(fact, _)| (fact.from.path.as_str(), fact.key.as_str()));
         let mut sections = HashMap::new();
-        for (path, key) in now.iter().chain(&before) {
+        for (path, key) in now.chain(before.iter().copied()) {
             if let Some(section) = section_of(path, key).filter(|section| !section.is_empty()) {
                 let heading = section.rsplit('/').next().unwrap_or(section);
                 let name = || format!("{path}#{section}");
-                sections.entry(((*path).to_owned(), letters(heading))).or_insert_with(name);
+                sections.entry((path.to_owned(), letters(heading))).or_insert_with(name);
             }
         }
-        paths.extend(before.iter().map(|(path, _)| (*path).to_owned()));
-        LinkedFiles { paths, sections, titles }
+        files.extend(before.iter().map(|(path, _)| ((*path).to_owned(), (*path).to_owned())));
+        LinkedFiles { files, sections, titles }
     }
 
     /// Lets the links of a fact lead on.
@@ -84,14 +93,14 @@ impl LinkedFiles {
         let (path, behind) = path_of_target(own.rsplit_once('/').map_or("", |(folder, _)| folder), &link.target)?;
         let file = unescaped(&path);
         let files = [file.to_string(), format!("{file}.md")];
-        if let Some(file) = files.into_iter().find(|file| self.paths.contains(file))
+        if let Some((file, name)) = files.iter().find_map(|file| self.files.get_key_value(file))
             && link.whole.is_some()
             && can_be_label(fact, link)
-            && can_be_target(&file)
+            && can_be_target(name)
         {
             let behind = if can_be_target(behind.trim_start_matches('#')) { behind } else { "" };
-            let section = self.section(&file, behind).cloned();
-            return Some(LinkChange::Wiki(section.unwrap_or_else(|| file + behind)));
+            let section = self.section(file, behind).cloned();
+            return Some(LinkChange::Wiki(section.unwrap_or_else(|| format!("{name}{behind}"))));
         }
         fact.is_in_project().then(|| LinkChange::Target(format!("{TO_PROJECT}{}{behind}", escaped_target(&path))))
     }

@@ -6,34 +6,29 @@
 use std::collections::HashMap;
 
 use serde_json::{Map, Value, json};
-use xxhash_rust::xxh3::xxh3_64;
 
 use super::gathered::Fact;
 use super::sources::ImportSource;
 use super::write::ImportWrite;
 use crate::entry::edit::list_items;
+use crate::entry::imported::{GONE, IMPORTED, RELINKED, hash_of, is_unedited};
 use crate::entry::knowledge::Knowledge;
-use crate::entry::read::IMPORTED;
 use crate::entry::{Id, frontmatter, timestamp};
 use crate::index::catalog::RowId;
-use crate::text::nfc;
 
 /// An entry that was imported before.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct ImportedBefore {
     pub(super) id: Id,
+    pub(super) path: String,
     /// Its row among the live entries; `None` if it is in the archive.
     pub(super) row: Option<RowId>,
-    /// What the details say of the import.
+    /// What the details say of its source.
     pub(super) imported: Map<String, Value>,
     /// Whether the body is still that one.
     pub(super) is_unedited: bool,
-}
-
-/// Returns the fingerprint of a body.
-pub(super) fn hash_of(body: &str) -> String {
-    let body = body.trim_matches(['\n', '\r']).trim_end().replace("\r\n", "\n");
-    format!("{:016x}", xxh3_64(nfc(&body).as_bytes()))
+    /// Whether an import archived it because its source was gone. A live one is there again because somebody restored it.
+    pub(super) was_gone: bool,
 }
 
 impl ImportedBefore {
@@ -81,39 +76,49 @@ pub(super) fn details(source: ImportSource, fact: &Fact, knowledge: &Knowledge) 
     Map::from_iter([(IMPORTED.to_owned(), imported)])
 }
 
-/// Returns the entries that were imported from a source, by their keys. A live one wins over those of the archive.
-pub(super) fn imported_before(write: &ImportWrite<'_>, source: ImportSource) -> HashMap<String, ImportedBefore> {
-    let mut known = HashMap::new();
-    for (catalog, is_live) in [(write.archive, false), (write.live, true)] {
+/// Returns the entries that were imported from a source, by their keys: a live one wins over those of the archive. Also
+/// returns those of the archive whose text may come back in this source: that of another one is gone.
+pub(super) fn imported_before(
+    write: &ImportWrite<'_>,
+    source: ImportSource,
+) -> (HashMap<String, ImportedBefore>, Vec<ImportedBefore>) {
+    let (mut known, mut elsewhere) = (HashMap::new(), Vec::new());
+    for (catalog, is_live) in [(&write.archive, false), (&write.live, true)] {
         for row in catalog.knowledge_rows() {
             let path = catalog.path(row);
             // A file that vanished since the scan is no longer known.
             let Ok(file) = write.workspace.store.read(&path) else { continue };
             let Ok(text) = String::from_utf8(file.bytes) else { continue };
-            if let Some((key, imported, is_unedited)) = read(&text, source)
-                && let Some(id) = catalog.id(row)
-            {
-                let row = is_live.then_some(row);
-                known.insert(key, ImportedBefore { id, row, imported, is_unedited });
+            let Some(id) = catalog.id(row) else { continue };
+            let row = is_live.then_some(row);
+            match read(&text).map(|read| ImportedBefore { id, path, row, ..read }) {
+                Some(before) if before.word("source") == Some(source.as_str()) => {
+                    let key = before.word("id").unwrap_or_default().to_owned();
+                    known.insert(key, before);
+                }
+                Some(before) if before.was_gone && !is_live => elsewhere.push(before),
+                _ => {}
             }
         }
     }
-    known
+    (known, elsewhere)
 }
 
-/// Returns the key, what was imported and whether the body is still that, for an entry of this source.
-fn read(text: &str, source: ImportSource) -> Option<(String, Map<String, Value>, bool)> {
+/// Reads what an entry says of its import.
+fn read(text: &str) -> Option<ImportedBefore> {
     // Most entries were never imported, and the parser is slow.
     if !text.contains(IMPORTED) {
         return None;
     }
     let split = frontmatter::split(text).ok()?;
     let fields = frontmatter::parse(&text[split.head]).ok()?;
-    let imported = fields.get("details")?.get(IMPORTED)?.as_object()?;
-    let word = |name: &str| imported.get(name).and_then(Value::as_str);
-    let (key, hash) = (word("id")?, word("hash")?);
-    (word("source")? == source.as_str())
-        .then(|| (key.to_owned(), imported.clone(), hash == hash_of(&text[split.body..])))
+    let mut imported = fields.get("details")?.get(IMPORTED)?.as_object()?.clone();
+    let has = |name: &str| imported.get(name).is_some_and(Value::is_string);
+    ["source", "id", "hash"].into_iter().all(has).then_some(())?;
+    let is_unedited = is_unedited(&imported, &text[split.body..]);
+    imported.remove(RELINKED);
+    let was_gone = imported.remove(GONE).is_some();
+    Some(ImportedBefore { imported, is_unedited, was_gone, ..ImportedBefore::default() })
 }
 
 #[cfg(test)]
@@ -129,9 +134,9 @@ mod tests {
         let imported = details[IMPORTED].as_object().unwrap().clone();
         let knowledge = Knowledge { details: Some(details), ..fact.knowledge.clone() }.normalised().unwrap();
         let text = knowledge.to_file(chrono::DateTime::UNIX_EPOCH);
-        assert_eq!(read(&text, ImportSource::Sections), Some((key.into(), imported, true)));
-        assert_eq!(read(&text, ImportSource::Rules), None);
+        let before = read(&text).unwrap();
+        assert_eq!((before.imported, before.is_unedited, before.was_gone), (imported, true, false));
         let edited = text.replace("Two.", "Three.");
-        assert_eq!(read(&edited, ImportSource::Sections).map(|(.., is_unedited)| is_unedited), Some(false));
+        assert!(!read(&edited).unwrap().is_unedited);
     }
 }

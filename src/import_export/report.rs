@@ -22,6 +22,8 @@ choice! {
         Updated = "updated",
         /// The source no longer has it, and the entry was not edited: it is in the archive.
         Archived = "archived",
+        /// The source has it again, and an import archived it: the entry is live again, with the text of the source.
+        Restored = "restored",
         /// The memory has it already.
         Unchanged = "unchanged",
         /// It is not imported, because of what it is.

@@ -199,7 +199,7 @@ fn one(write: &mut ImportWrite<'_>, request: &ImportRequest, name: &str, file: S
 
 /// Returns the path of the entry that the memory has in the place of a file: at the same path, else with the same id.
 fn path_of(write: &ImportWrite<'_>, id: &Id, path: &str) -> Option<String> {
-    let catalogs = [write.live, write.archive];
+    let catalogs = [&write.live, &write.archive];
     let same = catalogs.iter().find_map(|catalog| catalog.row_of_path(path).map(|row| catalog.path(row)));
     same.or_else(|| catalogs.iter().find_map(|catalog| catalog.row_of_id(id).map(|row| catalog.path(row))))
 }

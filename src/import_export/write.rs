@@ -12,10 +12,26 @@ pub(super) struct ImportWrite<'a> {
     pub(super) workspace: &'a Workspace,
     /// None in a dry run.
     pub(super) lock: Option<&'a Lock>,
-    pub(super) live: &'a Catalog,
-    pub(super) archive: &'a Catalog,
+    pub(super) live: Catalog,
+    pub(super) archive: Catalog,
+    /// Holds the index while it is written.
+    index_lock: Option<Lock>,
     /// The paths of the written files.
     pub(super) written: Vec<String>,
+}
+
+impl ImportWrite<'_> {
+    /// Brings archived entries back: each file gets the path behind its own.
+    pub(super) fn bring_back(&mut self, lock: &Lock, moves: &[(&str, &str)]) -> Result<()> {
+        self.workspace.store.move_all(lock, moves)?.into_iter().collect::<Result<()>>()?;
+        self.index_lock = None;
+        self.workspace.commit_moved();
+        let pending = self.workspace.begin_write();
+        (self.live, self.index_lock) = (pending.catalog, pending.lock);
+        self.archive = self.workspace.catalog(Area::Archive);
+        self.written.extend(moves.iter().map(|(_, to)| (*to).to_owned()));
+        Ok(())
+    }
 }
 
 /// Lets `write` write what is imported, and returns the paths of the live files that it wrote. In a dry run it gets no lock,
@@ -26,26 +42,24 @@ pub(super) fn in_one_write(
     report: &mut ImportReport,
     write: impl FnOnce(&mut ImportWrite<'_>, &mut ImportReport) -> Result<()>,
 ) -> Result<Vec<String>> {
-    let archive = || workspace.catalog(Area::Archive);
+    let (archive, written) = (|| workspace.catalog(Area::Archive), Vec::new());
     if request.dry_run {
         let (live, archive) = (workspace.catalog(Area::Live), archive());
-        let written = Vec::new();
-        write(&mut ImportWrite { workspace, lock: None, live: &live, archive: &archive, written }, report)?;
+        write(&mut ImportWrite { workspace, lock: None, live, archive, index_lock: None, written }, report)?;
         return Ok(Vec::new());
     }
     let lock = workspace.lock_entries()?;
     let pending = workspace.begin_write();
-    workspace.check_whole(&pending.catalog)?;
-    let archive = archive();
-    let written = Vec::new();
-    let mut import = ImportWrite { workspace, lock: Some(&lock), live: &pending.catalog, archive: &archive, written };
+    let (live, index_lock) = (pending.catalog, pending.lock);
+    workspace.check_whole(&live)?;
+    let mut import = ImportWrite { workspace, lock: Some(&lock), live, archive: archive(), index_lock, written };
     write(&mut import, report)?;
-    let mut written = import.written;
+    let ImportWrite { index_lock, mut written, .. } = import;
     if written.iter().any(|path| path.starts_with("archive/")) {
-        drop(pending);
+        drop(index_lock);
         workspace.commit_moved();
     } else {
-        workspace.commit_batch(pending);
+        workspace.commit_batch(index_lock);
     }
     let paths: Vec<_> = written.iter().map(|path| workspace.store.memory().join(path)).collect();
     report.problems.extend(lock.settled(&paths).filter(|_| !written.is_empty()));

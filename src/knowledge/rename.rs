@@ -8,6 +8,7 @@ use super::write::{archived_stems, edited, located, other_titled, refuse_unliste
 use super::written::{WriteAction, Written};
 use crate::entry::body::MAX_LINKS;
 use crate::entry::edit::{self, Change};
+use crate::entry::imported::{RELINKED, hash_of, is_unedited, noted};
 use crate::entry::path::{MEMORY_FOLDER, display_path};
 use crate::entry::relink::{LinkChange, MarkdownLink, escaped_target, path_of_target, relink, relink_files, unescaped};
 use crate::entry::{EntryNames, Id, NamedEntry, Scope, frontmatter};
@@ -166,6 +167,14 @@ impl<'a> Renaming<'a> {
             && let Some(head) = text.strip_suffix(entry.body.as_str())
         {
             changed = signed(path, &text, format!("{head}{body}"), false)?;
+            let relinked = noted(&text, |imported, old| {
+                if is_unedited(imported, old) {
+                    imported.insert(RELINKED.to_owned(), hash_of(&body).into());
+                }
+            });
+            if let Some(change) = relinked {
+                changed = edited(path, &changed, &[change], false)?;
+            }
         }
         for item in supersedes_as_written(&text) {
             if Id::parse(&item).is_some_and(|id| self.is_old_id(&id)) {

@@ -2,13 +2,17 @@
 //!
 //! The index is up to date afterwards.
 
+use serde_json::{Map, Value};
+
 use super::written::Written;
 use crate::entry::edit::{self, Change};
+use crate::entry::imported::noted;
 use crate::entry::path::{EntryPath, display_path};
 use crate::entry::written;
 use crate::entry::{Id, Kind, Scope};
 use crate::error::{Error, Problem, Result};
 use crate::index::catalog::{Catalog, RowId};
+use crate::store::Lock;
 use crate::text::fold;
 use crate::workspace::{EntryLock, Workspace, unlisted};
 
@@ -103,6 +107,21 @@ pub(super) fn edited(path: &str, text: &str, changes: &[Change], is_replaced: bo
 /// Returns the text `new` of the entry at `path` with what it tells about who wrote it, as [`written::signed`].
 pub(super) fn signed(path: &str, old: &str, new: String, is_replaced: bool) -> Result<String> {
     written::signed(old, new, is_replaced).map_err(|reason| uneditable(path, reason))
+}
+
+/// Notes something about the import of the entry at `path`. One that cannot be edited stays as it is.
+pub(crate) fn note_import(
+    workspace: &Workspace,
+    lock: &Lock,
+    path: &str,
+    note: impl FnOnce(&mut Map<String, Value>, &str),
+) -> Result<Vec<Problem>> {
+    let (text, _) = workspace.read_entry(path)?;
+    let Some(change) = noted(&text, note) else { return Ok(Vec::new()) };
+    match edited(path, &text, &[change], false) {
+        Ok(edited) => workspace.replace(lock, path, &text, &edited),
+        Err(_) => Ok(Vec::new()),
+    }
 }
 
 fn uneditable(path: &str, reason: String) -> Error {

@@ -41,7 +41,7 @@ pub(crate) struct View {
 /// it, or the cache cannot be written.
 pub(crate) struct Pending {
     pub(crate) catalog: Catalog,
-    lock: Option<Lock>,
+    pub(crate) lock: Option<Lock>,
 }
 
 /// The result of [`Memory::rebuild_index`](crate::Memory::rebuild_index).
@@ -246,8 +246,8 @@ impl Workspace {
     }
 
     /// Updates the index after several entries were written, as [`Workspace::commit_written`] does after one.
-    pub(crate) fn commit_batch(&self, pending: Pending) {
-        if let Some(lock) = pending.lock {
+    pub(crate) fn commit_batch(&self, lock: Option<Lock>) {
+        if let Some(lock) = lock {
             let _ = guarded(|| self.commit(&lock, Area::Live, false).map(drop));
         }
     }

@@ -130,6 +130,7 @@ mod setting_up; // `setup`: what clients get, what is refused, and that nothing 
 #[path = "../campaigns/setups.rs"]
 mod setups; // configuration files of all forms
 mod shown; // progress on a terminal while a command works
+mod sources; // files that entries were imported from move, change, go and come back
 mod standin; // simulated Ollama and Qdrant servers
 #[path = "../campaigns/storms.rs"]
 mod storms; // more changes than the queue of a watcher holds

@@ -165,7 +165,7 @@ impl EntryReader<'_> {
         self.head.valid = true;
         let values = self.values(fields, &KNOWLEDGE);
         self.take(values.clone());
-        let imported = values.get("details").and_then(|details| details.get(IMPORTED));
+        let imported = values.get("details").and_then(|details| details.get(super::imported::IMPORTED));
         self.head.imported = imported.and_then(|imported| serde_json::from_value(imported.clone()).ok());
         self.head.tags = each_once(&self.head.tags, fold_tag);
         let mut texts = DESCRIPTIONS.iter().filter_map(|key| fields.get(*key)?.as_str().map(one_line));
@@ -202,8 +202,6 @@ impl EntryReader<'_> {
 
 /// The keys under which other programs say in a sentence what a note is about.
 pub(crate) const DESCRIPTIONS: [&str; 2] = ["description", "summary"];
-/// The key in `details` that says where an entry was imported from.
-pub(crate) const IMPORTED: &str = "imported";
 /// How the id of a task is written.
 const TASK_ID: &str = "an id has 1 to 64 letters, digits, `.`, `_` and `-`; correct it, or delete the line";
 
