@@ -266,6 +266,10 @@ fn only_an_accepted_decision_replaces_another() {
 
 #[test]
 fn an_object_whose_key_did_not_name_its_file_is_known() {
+        ("Accepted\n\nSupersedes: N/A (see ADR-1)", false),
+        ("Accepted\n\nSupersedes: none; ADR-1 holds", false),
+        ("Accepted\n\n- Supersedes: - (see ADR-1)", false),
+        ("Accepted, supersedes no record, see ADR-1", false),
     let line = |title: &str| format!("{{\"title\":\"{title}\",\"body\":\"On 8080.\"}}\n");
     let base = TestBase::new();
     base.write("facts.jsonl", ["Ports", "Edited", "Archived"].map(line).concat());
