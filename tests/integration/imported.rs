@@ -191,6 +191,18 @@ fn json_documents_are_imported_once() {
 }
 
 #[test]
+fn an_id_that_is_there_twice_loses_no_text() {
+    let base = TestBase::new();
+    let line = |text: &str| format!("{{\"id\":7,\"title\":\"Ports\",\"text\":\"{text}\"}}\n");
+    base.write("facts.jsonl", ["On 8080.", "On 9090.", "On 8080."].map(line).concat());
+    base.run(["import", "jsonl", "facts.jsonl"]).says(0, "2 added, 1 skipped");
+    assert!(base.read(".ralph/knowledge/ports-2.md").ends_with("---\n\nOn 9090.\n"));
+    base.run(["import", "jsonl", "facts.jsonl"]).says(0, "2 unchanged, 1 skipped");
+    base.write("facts.jsonl", line("On 8080."));
+    base.run(["import", "jsonl", "facts.jsonl"]).says(0, "1 archived, 1 unchanged");
+}
+
+#[test]
 fn an_object_that_left_its_file_takes_its_entry_along() {
     let base = TestBase::new();
     let line = |title: &str, body: &str| format!("{{\"title\":\"{title}\",\"body\":\"{body}\"}}\n");

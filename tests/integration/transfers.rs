@@ -930,9 +930,9 @@ fn equal_ids_of_two_sources_are_two_entries() {
     let lines = "{\"id\":1,\"title\":\"Ports\",\"body\":\"8080\"}\n{\"id\":1,\"title\":\"Hosts\",\"body\":\"a, b\"}\n";
     base.write("one.jsonl", lines).write("two.jsonl", "{\"id\":1,\"title\":\"Logs\",\"body\":\"JSON\"}\n");
     let import = |arguments: &[&str]| import(&base, arguments, 0);
-    assert_eq!(import(&["jsonl", "one.jsonl"]), "1 added, 1 skipped");
+    assert_eq!(import(&["jsonl", "one.jsonl"]), "2 added");
     assert_eq!(import(&["jsonl", "two.jsonl"]), "1 added");
-    assert_eq!(import(&["jsonl", "one.jsonl"]), "1 skipped, 1 unchanged");
+    assert_eq!(import(&["jsonl", "one.jsonl"]), "2 unchanged");
     // The memories of two people.
     for (person, text) in [("ann", "Use mocks."), ("bob", "Use no mocks.")] {
         let folder = base.home().join(person);
@@ -941,7 +941,7 @@ fn equal_ids_of_two_sources_are_two_entries() {
         assert_eq!(import(&["claude-memory", folder.to_str().unwrap()]), "1 added");
         assert_eq!(import(&["claude-memory", folder.to_str().unwrap()]), "1 unchanged");
     }
-    assert_eq!(base.files(".ralph/knowledge").len(), 4);
+    assert_eq!(base.files(".ralph/knowledge").len(), 5);
     assert!(!entries(&base).contains("ann"), "an entry does not say whose folder it was");
 }
 
