@@ -16,13 +16,13 @@ use crate::entry::read::{UNKNOWN_CATEGORY, misspelt_category};
 use crate::entry::written::{had_body, is_same_body};
 use crate::entry::{Head, Id, Source};
 use crate::error::{Error, Problem, Result};
-use crate::index::catalog::{Catalog, RowId};
+use crate::index::catalog::{Area, Catalog, RowId};
 use crate::knowledge::dedup;
 use crate::search::retrieve::superseded;
 use crate::store::{Created, Lock, stem_for_title};
 use crate::text::secret::redact;
 use crate::text::{fold, shorten};
-use crate::workspace::Workspace;
+use crate::workspace::{Workspace, current_id};
 
 /// How much of an entry a refusal quotes, in characters.
 const SHOWN: usize = 300;
@@ -35,6 +35,7 @@ pub(crate) fn add(workspace: &Workspace, knowledge: &Knowledge) -> Result<Writte
     let knowledge = knowledge.normalised()?;
     let lock = workspace.lock_entries()?;
     let (mut added, git_problem) = write_entry(workspace, &lock, |catalog| {
+        let knowledge = with_ids(workspace, catalog, &knowledge)?;
         if let Some(row) = repeated(workspace, catalog, &knowledge)? {
             return Ok((unchanged(catalog, row)?, None));
         }
@@ -55,6 +56,22 @@ pub(crate) fn add(workspace: &Workspace, knowledge: &Knowledge) -> Result<Writte
         added.problems.extend(Workspace::warn_of_invisible(&knowledge, added.path.as_str()));
     }
     Ok(added)
+}
+
+/// Returns knowledge that has the ids of the entries that it replaces, whatever name they were given by.
+///
+/// # Errors
+///
+/// [`Error::Invalid`] if a name may mean several entries.
+fn with_ids(workspace: &Workspace, catalog: &Catalog, knowledge: &Knowledge) -> Result<Knowledge> {
+    let mut knowledge = knowledge.clone();
+    if !knowledge.supersedes.is_empty() {
+        let archive = workspace.catalog(Area::Archive);
+        for id in &mut knowledge.supersedes {
+            *id = current_id(catalog, &archive, id)?;
+        }
+    }
+    Ok(knowledge)
 }
 
 /// Returns knowledge with the title of the entry that states the same, if the entry had the knowledge's own title before it was
