@@ -31,7 +31,7 @@ use serde::{Deserialize, Serialize};
 use crate::text::{choice, nfc};
 
 pub use attempt::{Attempt, AttemptHead, Difficulty, Files, Outcome, Sections, Validation};
-pub(crate) use head::{Entry, Head, ImportedFrom, Link};
+pub(crate) use head::{Entry, Head, ImportedFrom, Link, without_extension};
 pub use knowledge::{EVENTS, Knowledge, LEARNINGS, MAX_QUESTIONS, MAX_SUMMARY};
 #[doc(hidden)]
 pub use merge::{Merged, merge};

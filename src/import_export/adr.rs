@@ -53,7 +53,7 @@ const AND: [&str; 5] = [" and ", " und ", " et ", " y ", " e "];
 /// The first words of a value that names no record, whatever follows.
 const NO_RECORD: [&str; 8] = ["none", "n/a", "na", "no", "nothing", "-", "–", "—"];
 /// The keys and the names of lines that say which record replaces this one.
-const REPLACED_BY: [&str; 3] = ["superseded-by", "superseded_by", "supersededBy"];
+pub(super) const REPLACED_BY: [&str; 3] = ["superseded-by", "superseded_by", "supersededBy"];
 
 /// A record.
 struct DecisionRecord {

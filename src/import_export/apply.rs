@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 use chrono::{DateTime, Utc};
 
 use super::dates::commit_dates;
-use super::gathered::{Fact, SourceContent};
+use super::gathered::{Fact, SourceContent, replaced_first};
 use super::links::LinkedFiles;
 use super::provenance::{ImportedBefore, details, hash_of, imported_before};
 use super::report::{ImportAction, ImportOrigin, ImportReport, ImportedItem};
@@ -46,7 +46,7 @@ pub(super) fn apply(
     mut content: SourceContent,
     report: &mut ImportReport,
 ) -> Result<()> {
-    let mut facts = std::mem::take(&mut content.facts);
+    let mut facts = replaced_first(std::mem::take(&mut content.facts));
     let heads = write.live.knowledge_rows().map(|row| (write.live.id(row), write.live.head(row)));
     let titles = heads.map(|(id, head)| ((fold(&head.title), head.scope), (id, head.body_fingerprint))).collect();
     let mut known = imported_before(write, request.source);
