@@ -83,6 +83,11 @@ fn split_at(text: &str, start: usize) -> Result<Split, Missing> {
     Err(Missing::Unclosed)
 }
 
+/// Returns what a file says after its frontmatter: without one, all of it but a byte order mark.
+pub(crate) fn body(text: &str) -> &str {
+    split(text).map_or_else(|_| text.strip_prefix('\u{feff}').unwrap_or(text), |split| &text[split.body..])
+}
+
 /// Returns the text with an empty frontmatter if it has none.
 pub(crate) fn framed(text: &str) -> Cow<'_, str> {
     if split(text) != Err(Missing::Absent) {

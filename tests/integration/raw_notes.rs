@@ -175,6 +175,14 @@ fn a_note_whose_frontmatter_cannot_be_read_has_a_title() {
 }
 
 #[test]
+fn a_byte_order_mark_is_no_part_of_a_text() {
+    let (base, memory) = with_note("\u{feff}Ten connections.\n");
+    assert_eq!(memory.show(&note()).unwrap().entry.body, "Ten connections.\n");
+    let found = base.run(["search", "connections", "--json"]).json(0);
+    assert_eq!(found["entries"][0]["excerpt"], "Ten connections.", "{found}");
+}
+
+#[test]
 fn a_plain_note_takes_the_frontmatter_that_one_side_gave_it() {
     let plain = NOTES[0].1;
     let ours = with_lines(plain, "tags: [redis]\n");

@@ -52,7 +52,7 @@ pub fn read(path: &str, bytes: &[u8]) -> Entry {
             reader.head.valid = true;
             reader.look_for_controls(text, 0);
             reader.look_for_markers(text, 0);
-            return reader.measured(text.strip_prefix('\u{feff}').unwrap_or(text), 1);
+            return reader.measured(frontmatter::body(text), 1);
         }
         Err(missing) => {
             reader.report_missing(missing);
