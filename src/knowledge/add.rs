@@ -16,13 +16,13 @@ use crate::entry::read::{UNKNOWN_CATEGORY, misspelt_category};
 use crate::entry::written::{had_body, is_same_body};
 use crate::entry::{Head, Id, Source};
 use crate::error::{Error, Problem, Result};
-use crate::index::catalog::{Area, Catalog, RowId};
+use crate::index::catalog::{Catalog, RowId};
 use crate::knowledge::dedup;
 use crate::search::retrieve::superseded;
 use crate::store::{Created, Lock, stem_for_title};
 use crate::text::secret::redact;
 use crate::text::{fold, shorten};
-use crate::workspace::{Workspace, current_id};
+use crate::workspace::Workspace;
 
 /// How much of an entry a refusal quotes, in characters.
 const SHOWN: usize = 300;
@@ -35,7 +35,6 @@ pub(crate) fn add(workspace: &Workspace, knowledge: &Knowledge) -> Result<Writte
     let knowledge = knowledge.normalised()?;
     let lock = workspace.lock_entries()?;
     let (mut added, git_problem) = write_entry(workspace, &lock, |catalog| {
-        let knowledge = with_ids(workspace, catalog, &knowledge)?;
         if let Some(row) = repeated(workspace, catalog, &knowledge)? {
             return Ok((unchanged(catalog, row)?, None));
         }
@@ -62,29 +61,17 @@ pub(crate) fn add(workspace: &Workspace, knowledge: &Knowledge) -> Result<Writte
     Ok(added)
 }
 
-/// Returns knowledge that has the ids of the entries that it replaces, whatever name they were given by.
-///
-/// # Errors
-///
-/// [`Error::Invalid`] if a name may mean several entries.
-fn with_ids(workspace: &Workspace, catalog: &Catalog, knowledge: &Knowledge) -> Result<Knowledge> {
-    let mut knowledge = knowledge.clone();
-    if !knowledge.supersedes.is_empty() {
-        let archive = workspace.catalog(Area::Archive);
-        for id in &mut knowledge.supersedes {
-            *id = current_id(catalog, &archive, id)?;
-        }
-    }
-    Ok(knowledge)
-}
-
-/// Returns knowledge with tags, and those that its writer did not give.
+/// Returns knowledge with tags, and those that were derived since its writer gave none. An event gets its category.
 fn tagged(workspace: &Workspace, catalog: &Catalog, knowledge: &Knowledge) -> Result<(Knowledge, Vec<String>)> {
-    if !knowledge.tags.is_empty() {
-        return Ok((knowledge.clone(), Vec::new()));
-    }
-    let tags = tags::derived(workspace, catalog, knowledge)?;
-    Ok((Knowledge { tags: tags.clone(), ..knowledge.clone() }, tags))
+    let (tags, derived) = if !knowledge.tags.is_empty() {
+        (knowledge.tags.clone(), Vec::new())
+    } else if is_event(knowledge) {
+        (knowledge.category.iter().cloned().collect(), Vec::new())
+    } else {
+        let tags = tags::derived(workspace, catalog, knowledge)?;
+        (tags.clone(), tags)
+    };
+    Ok((Knowledge { tags, ..knowledge.clone() }, derived))
 }
 
 /// Returns knowledge with the title of the entry that states the same, if the entry had the knowledge's own title before it was

@@ -483,21 +483,29 @@ fn an_export_in_the_open_format_keeps_tags_and_what_replaces_what() {
         ("ops/b.md", "---\ntitle: Use water\nsupersedes: [knowledge/gone, was-y]\n---\n\nWater.\n"),
         ("ops/x.md", "---\ntitle: Use milk\nsource: agent\n---\n\nMilk.\n"),
         ("ops/z.md", "---\ntitle: Use coffee\nsource: agent\ntags: [drinks]\n---\n\nCoffee.\n"),
+        ("events/e.md", "---\ntitle: Drinks\ncategory: hint\n---\n\nWe were thirsty.\n"),
         ("y.md", "---\ntitle: Use juice\naliases: [knowledge/was-y]\n---\n\nJuice.\n"),
     ] {
         base.write(&format!(".ralph/knowledge/{path}"), text);
     }
-    let expected = [("coffee", true), ("juice", true), ("milk", true), ("tea", false), ("water", false)];
-    let expected = expected.map(|(drink, is_superseded)| (format!("Use {drink}"), is_superseded));
+    let expected = [
+        ("Drinks", false),
+        ("Use coffee", true),
+        ("Use juice", true),
+        ("Use milk", true),
+        ("Use tea", false),
+        ("Use water", false),
+    ];
+    let expected = expected.map(|(title, is_superseded)| (title.to_owned(), is_superseded));
     assert_eq!(superseded(&base), expected);
     let mut bases = vec![base];
     for _ in 0..2 {
         let from = bases.last().unwrap();
-        from.run(["export", "okf", "out"]).says(0, "wrote 5 entries to out");
+        from.run(["export", "okf", "out"]).says(0, "wrote 6 entries to out");
         let to = TestBase::new();
         let import = || to.run(["import", "memory-bank", from.at("out").to_str().unwrap()]);
-        import().says(0, "5 added");
-        import().says(0, "5 unchanged");
+        import().says(0, "6 added");
+        import().says(0, "6 unchanged");
         assert_eq!((superseded(&to), kept(&to)), (expected.to_vec(), kept(&bases[0])));
         bases.push(to);
     }
