@@ -86,11 +86,10 @@ struct SourceText {
 
 impl SourceText {
     fn new(text: &str) -> SourceText {
-        let text = text.strip_prefix('\u{feff}').unwrap_or(text).replace("\r\n", "\n");
-        let text = &text[frontmatter::split(&text).map_or(0, |split| split.body)..];
+        let text = frontmatter::body(text).replace("\r\n", "\n");
         SourceText {
-            headings: headings(text).into_iter().map(|heading| heading.title).collect(),
-            letters: letters(text),
+            headings: headings(&text).into_iter().map(|heading| heading.title).collect(),
+            letters: letters(&text),
         }
     }
 

@@ -44,8 +44,13 @@ impl Change {
 
 /// Returns the file `text` with the changes made, or why they cannot be made safely.
 pub fn apply(text: &str, changes: &[Change]) -> Result<String, String> {
-    let text = &*frontmatter::framed(text);
-    let split = frontmatter::split(text).map_err(|_| "its frontmatter is never closed".to_owned())?;
+    let framed = frontmatter::framed(text);
+    let split = frontmatter::split(&framed).map_err(|_| "its frontmatter is never closed".to_owned())?;
+    // What begins like a frontmatter below blank lines is text, and stays that.
+    if framed.len() > text.len() && !split.head.is_empty() {
+        return Err(LAYOUT.to_owned());
+    }
+    let text = &*framed;
     let head = head_with(&text[split.head.clone()], changes, split.newline)?;
     let mut edited = [&text[..split.head.start], &head, &text[split.head.end..split.body]].concat();
     match changes.iter().rev().find_map(|change| if let Change::Body(body) = change { Some(body) } else { None }) {
@@ -370,7 +375,9 @@ mod tests {
 
     #[test]
     fn unsafe_edits_are_refused() {
-        for text in ["---\nnever: closed\n", "---\nk: *x\n---\n", "---\n{k: v}\n---\n", "---\n- k\n---\n"] {
+        for text in
+            ["\n---\na: b\n---\n", "---\nnever: closed\n", "---\nk: *x\n---\n", "---\n{k: v}\n---\n", "---\n- k\n---\n"]
+        {
             assert!(apply(text, &[set("w")]).is_err(), "{text:?}");
         }
     }

@@ -42,11 +42,29 @@ pub enum Missing {
 
 /// Finds the frontmatter of a file: the lines between a first line `---` and the next line `---`. Both may have
 /// trailing white space, and a byte order mark may precede the first.
+///
+/// Some programs put an empty frontmatter before the real one, which then is that of the file.
 pub fn split(text: &str) -> Result<Split, Missing> {
-    let start = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
+    let first = split_at(text, if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 })?;
+    if !text[first.head.clone()].trim().is_empty() {
+        return Ok(first);
+    }
+    let n_blank = text[first.body..].len() - text[first.body..].trim_start().len();
+    // Two lines may also be around a paragraph.
+    let is_real = |split: &Split| {
+        let head = &text[split.head.clone()];
+        head.lines().all(|line| !line.trim().is_empty()) && parse(head).is_ok_and(|fields| !fields.is_empty())
+    };
+    Ok(split_at(text, first.body + n_blank).ok().filter(is_real).unwrap_or(first))
+}
+
+/// Finds the frontmatter that begins at this offset.
+fn split_at(text: &str, start: usize) -> Result<Split, Missing> {
+    let n_before = text[..start].matches('\n').count();
     let mut lines = text[start..].split_inclusive('\n');
     let opening = lines.next().unwrap_or_default();
-    if opening.trim_end() != "---" || !opening.starts_with("---") {
+    let is_at_line = start == 0 || text[..start].ends_with(['\n', '\u{feff}']);
+    if opening.trim_end() != "---" || !is_at_line {
         return Err(Missing::Absent);
     }
     let head_start = start + opening.len();
@@ -56,13 +74,18 @@ pub fn split(text: &str) -> Result<Split, Missing> {
             return Ok(Split {
                 head: head_start..offset,
                 body: offset + line.len(),
-                body_line: u32::try_from(index).map_or(u32::MAX, |index| index.saturating_add(3)),
+                body_line: u32::try_from(n_before + index).map_or(u32::MAX, |index| index.saturating_add(3)),
                 newline: if opening.ends_with("\r\n") { "\r\n" } else { "\n" },
             });
         }
         offset += line.len();
     }
     Err(Missing::Unclosed)
+}
+
+/// Returns what a file says after its frontmatter: without one, all of it but a byte order mark.
+pub(crate) fn body(text: &str) -> &str {
+    split(text).map_or_else(|_| text.strip_prefix('\u{feff}').unwrap_or(text), |split| &text[split.body..])
 }
 
 /// Returns the text with an empty frontmatter if it has none.
@@ -343,6 +366,11 @@ mod tests {
         assert_eq!(parts("\u{feff}---\r\na: b\r\n---\r\nbody"), ok("a: b\r\n", "body", 4));
         assert_eq!(parts("---  \na: b\n---\t\n"), ok("a: b\n", "", 4));
         assert_eq!(parts("---\n---\n\n---\n"), ok("", "\n---\n", 3));
+        assert_eq!(parts("---\n---\n---\na: b\n---\nbody\n"), ok("a: b\n", "body\n", 6));
+        assert_eq!(parts("\u{feff}---\r\n \r\n---\r\n\r\n---\r\na: b\r\n---\r\nbody"), ok("a: b\r\n", "body", 8));
+        for body in ["---\n\nNote: it holds.\n\n---\n", "---\nIt holds.\n---\n", " ---\na: b\n---\n", "---\n---\n"] {
+            assert_eq!(parts(&format!("---\n---\n{body}")), ok("", body, 3), "{body:?}");
+        }
         assert_eq!(parts("---\na: |\n  ---\n---"), ok("a: |\n  ---\n", "", 5));
         assert_eq!(parts("---\na: b\n"), Err(Missing::Unclosed));
         assert_eq!(parts("---"), Err(Missing::Unclosed));

@@ -182,10 +182,7 @@ impl Knowledge {
             return Err(Error::invalid("title", "it is empty"));
         }
         let category = some_line(&self.category);
-        let mut tags = self.normalised_tags()?;
-        if tags.is_empty() && class(category.as_deref()) == Class::Event {
-            tags.extend(category.clone());
-        }
+        let tags = self.normalised_tags()?;
         let body = without_controls(&self.body.replace("\r\n", "\n")).trim_matches('\n').trim_end().to_owned();
         if body.is_empty() {
             return Err(Error::invalid(Argument::Body, "it is empty"));
@@ -380,7 +377,7 @@ mod tests {
     #[test]
     fn an_event_is_knowledge_of_its_category() {
         let event = Knowledge::event("Follow-Up", " ## Do it. Then\n\nmore ").unwrap().normalised().unwrap();
-        assert_eq!((event.category.as_deref(), event.tags), (Some("follow_up"), vec!["follow_up".to_owned()]));
+        assert_eq!((event.category.as_deref(), event.tags), (Some("follow_up"), Vec::new()));
         assert_eq!((event.title.as_str(), event.body.as_str()), ("Do it.", "## Do it. Then\n\nmore"));
         let check = |event: &str, summary: &str, expected: &str| match Knowledge::event(event, summary) {
             Err(Error::Invalid { what, .. }) => assert_eq!(what.to_string(), expected),

@@ -33,7 +33,7 @@ use crate::text::{choice, nfc};
 
 pub use attempt::{Attempt, AttemptHead, Difficulty, Files, Outcome, Sections, Validation};
 pub(crate) use head::{Entry, Head, Link};
-pub(crate) use imported::ImportedFrom;
+pub(crate) use imported::{ImportedFrom, without_extension};
 pub use knowledge::{EVENTS, Knowledge, LEARNINGS, MAX_QUESTIONS, MAX_SUMMARY};
 #[doc(hidden)]
 pub use merge::{Merged, merge};

@@ -2,7 +2,7 @@
 //!
 //! An id means the entry that has it, live or archived; else the live entry that had it before it was renamed, else the
 //! archived one. An id without a folder that means none of them means the only entry that has or had this name in a folder,
-//! a live one before an archived one. A link may also name a title; an entry that has the title comes before one that had it,
+//! a live one before an archived one. A link, and what a person calls an entry, may also be a title; an entry that has the title comes before one that had it,
 //! and both before the one that was imported from a file of that path or name.
 
 use std::collections::{HashMap, HashSet};
@@ -83,6 +83,19 @@ impl EntryNames {
             Some(at) if at > 0 && self.named(target, scope).is_none() => (target[..at].trim_end(), &target[at..]),
             _ => (target, ""),
         }
+    }
+
+    /// Returns the knowledge that a title means, an alias or the file that it was imported from: several entries, if all of
+    /// them have it or had it.
+    pub(crate) fn titled(&self, name: &str) -> Vec<Id> {
+        let title = fold(name);
+        let in_area = |area: &AreaNames| {
+            let found = [&area.titles, &area.former_titles].map(|titles| titles.knowledge(&title));
+            let found = found.into_iter().find(|ids| !ids.is_empty());
+            found.unwrap_or_else(|| area.of_source(name).cloned().into_iter().collect())
+        };
+        let live = in_area(&self.live);
+        if live.is_empty() { in_area(&self.archived) } else { live }
     }
 
     /// Returns the entry that has this id or this title, for an entry of this scope.
@@ -167,6 +180,12 @@ impl TitledEntries {
         if !title.is_empty() {
             self.0.entry(title).or_default().push((head.kind, head.scope.clone(), head.source, id.clone()));
         }
+    }
+
+    /// Returns the knowledge of a title.
+    fn knowledge(&self, title: &str) -> Vec<Id> {
+        let entries = self.0.get(title).into_iter().flatten();
+        entries.filter(|(kind, ..)| *kind == Kind::Knowledge).map(|(.., id)| id.clone()).collect()
     }
 
     /// Returns the entry of a title: knowledge before attempts, one of the reader's own scope before one of the project
@@ -281,6 +300,21 @@ mod tests {
         check("Gone", "project", Some("store"));
         assert_eq!(names().of_id(&id("gone")), Some(NamedEntry::Archived(&id("gone"))));
         assert_eq!(names().of_id(&id("went")).map(|entry| entry.id().clone()), Some(id("gone")));
+    }
+
+    #[test]
+    fn a_title_that_several_entries_have_may_mean_each_of_them() {
+        let check = |name: &str, expected: &[&str]| {
+            let mut found: Vec<String> = names().titled(name).iter().map(|id| id.stem().to_owned()).collect();
+            found.sort();
+            assert_eq!(found, expected, "{name}");
+        };
+        check("PORTS", &["ports", "ports-2"]);
+        check("Cache", &["cache-2"]);
+        check("Gone", &["store"]);
+        check("went", &["gone"]);
+        check("docs/guide.md", &["guide"]);
+        check("nothing", &[]);
     }
 
     #[test]

@@ -50,8 +50,10 @@ const REPLACES: [&str; 8] =
 const PARTLY: [&str; 6] = ["in part", "partially", "partly", "teilweise", "parcial", "partiel"];
 /// The words between two records, besides commas.
 const AND: [&str; 5] = [" and ", " und ", " et ", " y ", " e "];
+/// The first words of a value that names no record, whatever follows.
+const NO_RECORD: [&str; 8] = ["none", "n/a", "na", "no", "nothing", "-", "–", "—"];
 /// The keys and the names of lines that say which record replaces this one.
-const REPLACED_BY: [&str; 3] = ["superseded-by", "superseded_by", "supersededBy"];
+pub(super) const REPLACED_BY: [&str; 3] = ["superseded-by", "superseded_by", "supersededBy"];
 
 /// A record.
 struct DecisionRecord {
@@ -238,11 +240,12 @@ fn part_headings(text: &str) -> Vec<OutlineHeading> {
 fn links_of(file: &ImportFile, status: &str) -> (Option<u32>, Vec<u32>) {
     let text = file.text.as_str();
     let line = |key: &str| value_line(text, &|name| name.eq_ignore_ascii_case(key)).map(|(_, value)| value);
-    let by_field = REPLACED_BY.into_iter().flat_map(|key| file.list(key));
+    let field = |key: &str| file.list(key).join(",");
+    let by_field = REPLACED_BY.into_iter().map(field);
     let by_line = ["superseded by", "superseded-by"].into_iter().filter_map(line);
     let mut elsewhere = by_field.chain(by_line).flat_map(|text| numbers_in(&text));
     let replaced_by = after_word(status, &REPLACED).first().copied().or_else(|| elsewhere.next());
-    let named = ["supersedes", "replaces"].into_iter().flat_map(|key| file.list(key).into_iter().chain(line(key)));
+    let named = ["supersedes", "replaces"].into_iter().flat_map(|key| [field(key)].into_iter().chain(line(key)));
     let mut replaces: Vec<u32> = named.flat_map(|text| numbers_in(&text)).collect();
     let lower = status.to_lowercase();
     // "Ersetzt durch" says the contrary of "ersetzt".
@@ -287,6 +290,8 @@ fn after_word(text: &str, words: &[&str]) -> Vec<u32> {
     let plain = text.to_ascii_lowercase();
     let found = words.iter().find_map(|word| Some(plain.find(word)? + word.len()));
     let rest = found.map_or("", |at| &plain[at..]);
+    // A dash is a value only behind a colon.
+    let rest = rest.strip_prefix(':').unwrap_or_else(|| rest.trim_start_matches([' ', '-', '–', '—']));
     numbers_in(rest.lines().next().unwrap_or_default())
 }
 
@@ -294,6 +299,11 @@ fn after_word(text: &str, words: &[&str]) -> Vec<u32> {
 /// of a link says the same as its text.
 fn numbers_in(text: &str) -> Vec<u32> {
     let mut numbers = Vec::new();
+    let first = text.split([' ', ',', ';', '(']).find(|word| !word.is_empty()).unwrap_or_default().to_lowercase();
+    let first = first.trim_matches(['*', '_']);
+    if NO_RECORD.contains(&first) {
+        return numbers;
+    }
     let text = AND.iter().fold(text.to_owned(), |text, and| text.replace(and, ","));
     for part in text.split([',', ';', '&']) {
         let shown = part.split("](").next().unwrap_or(part);
@@ -362,5 +372,9 @@ mod tests {
         let check = |value: &str, expected: &[u32]| assert_eq!(numbers_in(value), expected, "{value}");
         check("docs/01_Architecture/adr/0004-events.md", &[4]);
         check("docs/2026/migration.md", &[]);
+        check("No. 9", &[9]);
+        for nothing in ["N/A (see ADR-9)", "none, see ADR-9", "_None_; see ADR-9", "- (see ADR-9)", "No; ADR-9 holds"] {
+            check(nothing, &[]);
+        }
     }
 }

@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 use chrono::{DateTime, Utc};
 
 use super::dates::commit_dates;
-use super::gathered::{Fact, SourceContent, is_in_project};
+use super::gathered::{Fact, SourceContent, is_in_project, replaced_first};
 use super::links::LinkedFiles;
 use super::provenance::{ImportedBefore, details, imported_before};
 use super::report::{ImportAction, ImportOrigin, ImportReport, ImportedItem};
@@ -49,7 +49,7 @@ pub(super) fn apply(
     mut content: SourceContent,
     report: &mut ImportReport,
 ) -> Result<()> {
-    let mut facts = std::mem::take(&mut content.facts);
+    let mut facts = replaced_first(std::mem::take(&mut content.facts));
     let (mut known, elsewhere) = imported_before(write, request.source);
     name_files(&mut known, &facts);
     let mut texts: HashMap<(String, Scope, u64), String> = HashMap::new();

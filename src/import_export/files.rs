@@ -105,10 +105,12 @@ impl ImportFile {
         keys.iter().find_map(text)
     }
 
-    /// Returns the items of a field of the frontmatter: of a list, or of a text between commas.
+    /// Returns the items of a field of the frontmatter: of a list, or of a text between commas. YAML takes an unquoted
+    /// `[[link]]` for a list in a list.
     pub(super) fn list(&self, key: &str) -> Vec<String> {
         let items = match self.fields.get(key) {
             Some(Value::String(text)) => between_commas(text),
+            Some(Value::Array(items)) => list_items(Some(&items.iter().flat_map(unnested).collect())),
             value => list_items(value),
         };
         items
@@ -187,6 +189,14 @@ impl ImportFile {
             let from = ImportOrigin { line: u32::try_from(before + 1).ok(), ..self.origin() };
             report.skip(from, format!("it is the block that another program generates as `{name}`"));
         }
+    }
+}
+
+/// Returns the items of lists in a list.
+fn unnested(item: &Value) -> Vec<Value> {
+    match item {
+        Value::Array(items) => items.iter().flat_map(unnested).collect(),
+        item => vec![item.clone()],
     }
 }
 

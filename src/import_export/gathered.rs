@@ -1,6 +1,6 @@
 //! What was found in a source, before it is compared with the memory.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use chrono::{DateTime, Utc};
@@ -54,6 +54,38 @@ impl Fact {
 /// Returns whether the fact with this key comes from the file at `path` in the project.
 pub(super) fn is_in_project(key: &str, path: &str) -> bool {
     key.strip_prefix(path).is_some_and(|rest| !rest.starts_with('@'))
+}
+
+/// Returns the facts in an order in which what is replaced comes before what replaces it. Of facts that replace each
+/// other in a circle, the last one in this order replaces the others, and not the other way round.
+pub(super) fn replaced_first(facts: Vec<Fact>) -> Vec<Fact> {
+    let mut numbers: HashMap<String, usize> = HashMap::new();
+    for (number, fact) in facts.iter().enumerate() {
+        numbers.entry(fact.key.clone()).or_insert(number);
+    }
+    // Where each comes, once that is decided. Without recursion: a chain may be as long as there are facts.
+    let (mut order, mut is_seen) = (Vec::new(), vec![false; facts.len()]);
+    for first in 0..facts.len() {
+        let mut path = if is_seen[first] { Vec::new() } else { vec![first] };
+        while let Some(&fact) = path.last() {
+            is_seen[fact] = true;
+            let mut replaced = facts[fact].replaces.iter().filter_map(|key| numbers.get(key));
+            match replaced.find(|replaced| !is_seen[**replaced]) {
+                Some(&next) => path.push(next),
+                None => order.extend(path.pop()),
+            }
+        }
+    }
+    let mut places = vec![0; facts.len()];
+    for (place, fact) in order.iter().enumerate() {
+        places[*fact] = place;
+    }
+    let mut facts: Vec<(usize, Fact)> = places.iter().copied().zip(facts).collect();
+    for (place, fact) in &mut facts {
+        fact.replaces.retain(|key| numbers.get(key).is_none_or(|replaced| places[*replaced] < *place));
+    }
+    facts.sort_by_key(|(place, _)| *place);
+    facts.into_iter().map(|(_, fact)| fact).collect()
 }
 
 /// What was read whole.
@@ -236,6 +268,25 @@ mod tests {
         let fact = &gather(&title, "Text.").facts[0].knowledge;
         assert!(fact.title.chars().count() <= MAX_TITLE && fact.title.ends_with('…'));
         assert_eq!(fact.body, format!("{title}\n\nText."));
+    }
+
+    #[test]
+    fn what_is_replaced_comes_first() {
+        // Each fact with what it replaces.
+        let check = |facts: &[&str], expected: &[&str]| {
+            let fact = |text: &&str| {
+                let (key, replaces) = text.split_once(' ').unwrap_or((text, ""));
+                let fact = Fact::new(key.to_owned(), ImportOrigin::file("x.md"), Knowledge::new("T", ["a"], "b"));
+                Fact { replaces: replaces.split_whitespace().map(str::to_owned).collect(), ..fact }
+            };
+            let ordered = replaced_first(facts.iter().map(fact).collect());
+            let shown = |fact: &Fact| [std::slice::from_ref(&fact.key), fact.replaces.as_slice()].concat().join(" ");
+            assert_eq!(ordered.iter().map(shown).collect::<Vec<_>>(), expected);
+        };
+        check(&["a", "b", "c"], &["a", "b", "c"]);
+        check(&["a b", "b c elsewhere", "c", "d"], &["c", "b c elsewhere", "a b", "d"]);
+        check(&["a c b", "b", "c", "a"], &["c", "b", "a c b", "a"]);
+        check(&["a b", "b c", "c a c"], &["c", "b c", "a b"]);
     }
 
     #[test]

@@ -88,10 +88,18 @@ fn add_facts(root: &Path, file: &ImportFile, request: &ImportRequest, content: &
     for (from, kind, to) in records.iter().filter_map(relation_of) {
         relations.entry(from).or_default().push((kind, to));
     }
+    let mut texts: HashMap<String, String> = HashMap::new();
     for record in records.iter().filter(|record| relation_of(record).is_none()) {
         let from = ImportOrigin { line: record.line, ..file.origin() };
         match fact(root, record, file, &relations, request) {
-            Ok(fact) => content.add(Fact { from, ..fact }),
+            Ok(mut fact) => {
+                // Another text under the same id is another fact.
+                let text = hash_of(&format!("{}\n{}", fact.knowledge.title, fact.knowledge.body));
+                if *texts.entry(fact.key.clone()).or_insert_with(|| text.clone()) != text {
+                    fact.key = format!("{}#{text}", fact.key);
+                }
+                content.add(Fact { from, ..fact });
+            }
             Err(reason) if record.object.is_err() => content.skip_unread(from, reason),
             Err(reason) => {
                 is_whole = false;
@@ -379,6 +387,17 @@ mod tests {
             &expected,
         );
         check(&format!("{{\"entities\":[{{{ana}}},{{{shop}}}],\"relations\":[{{{relation}}}]}}"), &expected);
+    }
+
+    #[test]
+    fn objects_of_one_id_with_different_texts_are_two_facts() {
+        let line = |text: &str| format!("{{\"id\":7,\"title\":\"T\",\"text\":\"{text}\"}}\n");
+        let second = format!("T: two [imported] 7#{}", hash_of("T\ntwo"));
+        // `apply` skips a fact whose key it has seen.
+        check(
+            &["one", "two", "one", "two"].map(line).concat(),
+            &["T: one [imported] 7", &second, "T: one [imported] 7", &second],
+        );
     }
 
     #[test]

@@ -28,6 +28,7 @@ mod past;
 mod project;
 mod provenance;
 mod ralph;
+mod replacing;
 mod report;
 mod request;
 mod rules;
@@ -98,7 +99,7 @@ fn import_from(
         ImportSource::Sections => each(markdown::sections, &mut content)?,
         ImportSource::Rules => each(rules::read, &mut content)?,
         ImportSource::ClaudeMemory => each(claude_memory::read, &mut content)?,
-        ImportSource::MemoryBank => each(markdown::memory_bank, &mut content)?,
+        ImportSource::MemoryBank => replacing::gather_notes(workspace, request, &mut content)?,
         ImportSource::Adr => adr::gather(workspace, request, &mut content)?,
         ImportSource::Jsonl => jsonl::gather(workspace, request, &mut content)?,
         ImportSource::Ralph => ralph::gather(workspace, request, &mut content)?,

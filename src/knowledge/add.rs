@@ -43,7 +43,11 @@ pub(crate) fn add(workspace: &Workspace, knowledge: &Knowledge) -> Result<Writte
         let added = match same {
             Some(row) if is_event(knowledge) => unchanged(catalog, row),
             Some(row) => update(workspace, &lock, catalog, row, knowledge, Vec::new()),
-            None => create(workspace, &lock, catalog, knowledge, None).map(|added| Written { similar, ..added }),
+            None => {
+                let (knowledge, derived_tags) = tagged(workspace, catalog, knowledge)?;
+                let added = create(workspace, &lock, catalog, &knowledge, None)?;
+                Ok(Written { derived_tags, similar, ..added })
+            }
         }?;
         let written = (added.action != WriteAction::Unchanged).then(|| added.path.clone());
         let suggested = suggested(catalog, knowledge, added.path.as_str());
@@ -55,6 +59,19 @@ pub(crate) fn add(workspace: &Workspace, knowledge: &Knowledge) -> Result<Writte
         added.problems.extend(Workspace::warn_of_invisible(&knowledge, added.path.as_str()));
     }
     Ok(added)
+}
+
+/// Returns knowledge with tags, and those that were derived since its writer gave none. An event gets its category.
+fn tagged(workspace: &Workspace, catalog: &Catalog, knowledge: &Knowledge) -> Result<(Knowledge, Vec<String>)> {
+    let (tags, derived) = if !knowledge.tags.is_empty() {
+        (knowledge.tags.clone(), Vec::new())
+    } else if is_event(knowledge) {
+        (knowledge.category.iter().cloned().collect(), Vec::new())
+    } else {
+        let tags = tags::derived(workspace, catalog, knowledge)?;
+        (tags.clone(), tags)
+    };
+    Ok((Knowledge { tags, ..knowledge.clone() }, derived))
 }
 
 /// Returns knowledge with the title of the entry that states the same, if the entry had the knowledge's own title before it was
@@ -164,8 +181,7 @@ fn find_same(workspace: &Workspace, catalog: &Catalog, knowledge: &Knowledge) ->
     )
 }
 
-/// Writes a new entry under a free name, for knowledge that is normalised. Without tags, it gets some. It was `written`
-/// then, or now.
+/// Writes a new entry under a free name, for knowledge that is normalised. It was `written` then, or now.
 pub(crate) fn create(
     workspace: &Workspace,
     lock: &Lock,
@@ -173,10 +189,6 @@ pub(crate) fn create(
     knowledge: &Knowledge,
     written: Option<DateTime<Utc>>,
 ) -> Result<Written> {
-    let is_tagged = !knowledge.tags.is_empty();
-    let tagged = if is_tagged { None } else { Some(tags::derived(workspace, catalog, knowledge)?) };
-    let tagged = tagged.map(|tags| Knowledge { tags, ..knowledge.clone() });
-    let knowledge = tagged.as_ref().unwrap_or(knowledge);
     let file = knowledge.to_file(written.unwrap_or_else(|| workspace.now()));
     let archived = archived_stems(workspace, "archive/knowledge");
     let mut taken: HashSet<String> = archived.iter().map(|stem| stem.to_ascii_lowercase()).collect();
@@ -202,9 +214,7 @@ pub(crate) fn create(
             taken.insert(stem);
             continue;
         }
-        let derived_tags = if is_tagged { Vec::new() } else { knowledge.tags.clone() };
-        let created = Written::new(WriteAction::Created, id, knowledge.title.clone(), &path);
-        return Ok(Written { derived_tags, ..created });
+        return Ok(Written::new(WriteAction::Created, id, knowledge.title.clone(), &path));
     }
 }
 

@@ -4,7 +4,7 @@ use super::Workspace;
 use crate::entry::path::display_path;
 use crate::entry::{self, Id};
 use crate::error::{Error, Problem, Result};
-use crate::index::catalog::{Area, Catalog, RowId};
+use crate::index::catalog::{Area, Catalog, RowId, names};
 use crate::store::{Lock, Store};
 use crate::text::edit_distance;
 
@@ -57,39 +57,45 @@ impl Workspace {
     }
 }
 
-/// Returns the live entry that an id names: the one that has it, else the one that had it before it was renamed. An
-/// archived entry with the id comes before the latter. Every command that takes the id of a live entry asks here.
+/// Returns the live entry that an id names: the one that has it, else the one that had it before it was renamed, else
+/// the one that a link of this text leads to. An archived entry with the id comes before the latter two. Every command that
+/// takes the id of a live entry asks here.
 ///
 /// # Errors
 ///
-/// [`Error::AlreadyArchived`], [`Error::NoSuchEntry`], and [`Error::Invalid`] if several entries had the id.
+/// [`Error::AlreadyArchived`], [`Error::NoSuchEntry`], and [`Error::Invalid`] if it may mean several entries.
 pub(crate) fn live_entry(workspace: &Workspace, live: &Catalog, id: &Id) -> Result<(RowId, Id)> {
     if let Some(row) = live.row_of_id(id) {
         return Ok((row, id.clone()));
     }
     let archive = workspace.catalog(Area::Archive);
-    if archive.row_of_id(id).is_some() {
-        return Err(Error::AlreadyArchived { id: id.to_string() });
+    let current = current_id(live, &archive, id)?;
+    match live.row_of_id(&current) {
+        Some(row) => Ok((row, current)),
+        None if archive.row_of_id(&current).is_some() => Err(Error::AlreadyArchived { id: current.to_string() }),
+        None => Err(no_such_entry(&workspace.store, &[live, &archive], id)),
     }
-    let current = only_one(id, live.ids_of_name(id))?;
-    let found = current.and_then(|current| Some((live.row_of_id(&current)?, current)));
-    found.ok_or_else(|| no_such_entry(&workspace.store, &[live, &archive], id))
 }
 
-/// Returns the id that the entry with this one has since it was renamed, live or archived; the id itself if a live or
-/// archived entry has it, or none had it.
+/// Returns the id that the entry with this one has since it was renamed, live or archived; else that of the entry to
+/// which a link of this text leads; the id itself if a live or archived entry has it, or it means none.
 ///
 /// # Errors
 ///
-/// [`Error::Invalid`] if several entries had it.
+/// [`Error::Invalid`] if it may mean several entries.
 pub(crate) fn current_id(live: &Catalog, archive: &Catalog, id: &Id) -> Result<Id> {
     if live.row_of_id(id).is_some() || archive.row_of_id(id).is_some() {
         return Ok(id.clone());
     }
-    let current = match only_one(id, live.ids_of_name(id))? {
-        None => only_one(id, archive.ids_of_name(id))?,
-        current => current,
-    };
+    let mut current = only_one(id, live.ids_of_name(id))?;
+    if current.is_none() {
+        current = only_one(id, archive.ids_of_name(id))?;
+    }
+    if current.is_none()
+        && let Some(name) = id.as_str().strip_prefix("knowledge/")
+    {
+        current = only_one(id, names(live, archive).titled(name))?;
+    }
     Ok(current.unwrap_or_else(|| id.clone()))
 }
 

@@ -79,3 +79,36 @@ fn what_comes_back_from_the_archive_is_put_over_no_other_file() {
     let texts: String = base.files(".ralph/knowledge").iter().map(|path| base.read(path)).collect();
     assert!(texts.contains("on friday") && texts.contains("says hello"), "{texts}");
 }
+
+#[test]
+fn an_entry_is_meant_by_whatever_a_link_calls_it() {
+    let note = "---\ntitle: WAL mode\naliases: [ADR-0007, Journal mode]\npermalink: write-ahead\n---\n\nOn.\n";
+    for name in ["ADR-0007", "adr-0007", "journal MODE", "write-ahead", "WAL mode", "wal", "ops/wal.md"] {
+        let base = TestBase::new();
+        base.write(".ralph/knowledge/ops/wal.md", note).entry("other", "Other", "x", &format!("See [[{name}]]."));
+        let id_of = |name: &str| base.run(["show", name, "--json"]).json(0)["entry"]["id"].clone();
+        assert_eq!(base.run(["show", "other", "--json"]).json(0)["entry"]["links"][0]["id"], "knowledge/ops/wal");
+        assert_eq!(id_of(name), "knowledge/ops/wal", "{name}");
+        base.run(["edit", name, "--tags", "db"]).says(0, "knowledge/ops/wal");
+        base.run(["edit", "other", "--supersedes", name]).answer(0);
+        assert!(base.read(".ralph/knowledge/other.md").contains("\nsupersedes: [knowledge/ops/wal]\n"), "{name}");
+        base.run(["add", "Newer", "--tags", "db", "--body", "Off.", "--supersedes", name]).answer(0);
+        assert!(base.read(".ralph/knowledge/newer.md").contains("\nsupersedes: [knowledge/ops/wal]\n"), "{name}");
+        base.run(["archive", name]).answer(0);
+        assert_eq!(id_of(name), "knowledge/ops/wal", "{name}");
+        base.run(["archive", name]).says(1, "`knowledge/ops/wal` is already in the archive");
+        base.run(["restore", name]).answer(0);
+        base.run(["edit", name, "--title", "Write-ahead log"]).says(0, "knowledge/ops/write-ahead-log");
+        assert_eq!(id_of(name), "knowledge/ops/write-ahead-log", "{name}");
+        // A second entry of the name makes it mean neither, but what has it as its id.
+        base.write(".ralph/knowledge/a/wal.md", note);
+        if !["ops/wal.md", "WAL mode"].contains(&name) {
+            let both = "may mean `knowledge/a/wal` or `knowledge/ops/write-ahead-log`";
+            base.run(["archive", name]).says(2, both);
+            base.run(["show", name]).says(2, both);
+        }
+    }
+    let base = TestBase::new();
+    base.write(".ralph/knowledge/wal.md", note);
+    base.run(["show", "journal"]).says(1, "there is no entry, task or run `journal`");
+}

@@ -191,6 +191,18 @@ fn json_documents_are_imported_once() {
 }
 
 #[test]
+fn an_id_that_is_there_twice_loses_no_text() {
+    let base = TestBase::new();
+    let line = |text: &str| format!("{{\"id\":7,\"title\":\"Ports\",\"text\":\"{text}\"}}\n");
+    base.write("facts.jsonl", ["On 8080.", "On 9090.", "On 8080."].map(line).concat());
+    base.run(["import", "jsonl", "facts.jsonl"]).says(0, "2 added, 1 skipped");
+    assert!(base.read(".ralph/knowledge/ports-2.md").ends_with("---\n\nOn 9090.\n"));
+    base.run(["import", "jsonl", "facts.jsonl"]).says(0, "2 unchanged, 1 skipped");
+    base.write("facts.jsonl", line("On 8080."));
+    base.run(["import", "jsonl", "facts.jsonl"]).says(0, "1 archived, 1 unchanged");
+}
+
+#[test]
 fn an_object_that_left_its_file_takes_its_entry_along() {
     let base = TestBase::new();
     let line = |title: &str, body: &str| format!("{{\"title\":\"{title}\",\"body\":\"{body}\"}}\n");
@@ -254,6 +266,10 @@ fn only_an_accepted_decision_replaces_another() {
         ("Proposed\n\nSupersedes ADR-0001", false),
         ("Rejected (supersedes ADR-0001)", false),
         ("Accepted, supersedes ADR-1 in part (mails only)", false),
+        ("Accepted\n\nSupersedes: N/A (see ADR-1)", false),
+        ("Accepted\n\nSupersedes: none; ADR-1 holds", false),
+        ("Accepted\n\n- Supersedes: - (see ADR-1)", false),
+        ("Accepted, supersedes no record, see ADR-1", false),
     ] {
         let base = TestBase::new();
         base.write("docs/adr/0001-x.md", "# 1. Use X\n\n## Status\n\nAccepted\n\n## Decision\n\nUse Xenon.\n");
@@ -447,4 +463,103 @@ fn an_export_in_the_open_format_is_taken_back() {
         others
     });
     assert_eq!(after, before);
+}
+
+/// Returns whether each live entry is replaced by another one, by the titles.
+fn superseded(base: &TestBase) -> Vec<(String, bool)> {
+    let found = base.run(["list", "--kind=knowledge", "--json", "--limit", "100"]).json(0);
+    let of = |entry: &Value| (entry["title"].as_str().unwrap().to_owned(), entry["superseded"] == true);
+    let mut superseded: Vec<_> = found["entries"].as_array().unwrap().iter().map(of).collect();
+    superseded.sort();
+    superseded
+}
+
+#[test]
+fn an_export_in_the_open_format_keeps_tags_and_what_replaces_what() {
+    let base = TestBase::new();
+    for (path, text) in [
+        // In the order of the files, what is replaced comes last.
+        ("a.md", "---\ntitle: Use tea\nsource: agent\nsupersedes: [knowledge/ops/z, x]\n---\n\nTea.\n"),
+        ("ops/b.md", "---\ntitle: Use water\nsupersedes: [knowledge/gone, was-y]\n---\n\nWater.\n"),
+        ("ops/x.md", "---\ntitle: Use milk\nsource: agent\n---\n\nMilk.\n"),
+        ("ops/z.md", "---\ntitle: Use coffee\nsource: agent\ntags: [drinks]\n---\n\nCoffee.\n"),
+        ("events/e.md", "---\ntitle: Drinks\ncategory: hint\n---\n\nWe were thirsty.\n"),
+        ("y.md", "---\ntitle: Use juice\naliases: [knowledge/was-y]\n---\n\nJuice.\n"),
+    ] {
+        base.write(&format!(".ralph/knowledge/{path}"), text);
+    }
+    let expected = [
+        ("Drinks", false),
+        ("Use coffee", true),
+        ("Use juice", true),
+        ("Use milk", true),
+        ("Use tea", false),
+        ("Use water", false),
+    ];
+    let expected = expected.map(|(title, is_superseded)| (title.to_owned(), is_superseded));
+    assert_eq!(superseded(&base), expected);
+    let mut bases = vec![base];
+    for _ in 0..2 {
+        let from = bases.last().unwrap();
+        from.run(["export", "okf", "out"]).says(0, "wrote 6 entries to out");
+        let to = TestBase::new();
+        let import = || to.run(["import", "memory-bank", from.at("out").to_str().unwrap()]);
+        import().says(0, "6 added");
+        import().says(0, "6 unchanged");
+        assert_eq!((superseded(&to), kept(&to)), (expected.to_vec(), kept(&bases[0])));
+        bases.push(to);
+    }
+}
+
+#[test]
+fn notes_replace_each_other_from_either_side() {
+    let check = |new: &str, old: &str, is_replaced: bool| {
+        // Whichever file comes first.
+        for [new_name, old_name] in [["a-new", "z-old"], ["z-new", "a-old"]] {
+            let base = TestBase::new();
+            let write = |name: &str, title: &str, head: &str| {
+                let head = head.replace("NEW", new_name).replace("OLD", old_name);
+                base.write(
+                    &format!("memory-bank/ops/{name}.md"),
+                    format!("---\ntitle: {title}\n{head}\n---\n\nThe {title} of things.\n"),
+                );
+            };
+            write(new_name, "Newer way", new);
+            write(old_name, "Older way", old);
+            base.run(["import", "memory-bank"]).says(0, "2 added");
+            let expected = [("Newer way".to_owned(), false), ("Older way".to_owned(), is_replaced)];
+            assert_eq!(superseded(&base), expected, "{new}\n{old}");
+            base.run(["import", "memory-bank"]).says(0, "2 unchanged");
+        }
+    };
+    for said in [
+        "supersedes: OLD",
+        "supersedes: OLD.md",
+        "supersedes: [ops/OLD.md, other.md]",
+        "supersedes: memory-bank/ops/OLD.md",
+        "supersedes: ../ops/OLD.md",
+        "supersedes: \"[[OLD]]\"",
+        "supersedes: [[OLD]]",
+        "supersedes:\n  - \"[[ops/OLD|the old one]]\"",
+        "supersedes:\n  - \"[it](OLD.md)\"",
+        "supersedes: older way",
+        "supersedes: [other-way, way-1]",
+    ] {
+        check(said, "aliases: [way-1]", true);
+    }
+    for said in
+        ["superseded-by: NEW", "superseded_by: [newer way]", "supersededBy: \"[[NEW]]\"", "superseded_by: ./NEW.md"]
+    {
+        check("tags: [x]", said, true);
+    }
+    for said in ["supersedes: nothing", "supersedes: true", "supersedes: [docs/OLD.md]", "supersedes: NEW"] {
+        check(said, "tags: [x]", false);
+    }
+    // Of two that replace each other, the first in the order of the files does.
+    let base = TestBase::new();
+    base.write("memory-bank/a.md", "---\nsupersedes: b\n---\n# A\n\nOne thing.\n")
+        .write("memory-bank/b.md", "---\nsupersedes: a\n---\n# B\n\nAnother thing.\n");
+    base.run(["import", "memory-bank"]).says(0, "2 added");
+    base.run(["import", "memory-bank"]).says(0, "2 unchanged");
+    assert_eq!(superseded(&base), [("A".to_owned(), false), ("B".to_owned(), true)]);
 }

@@ -3,6 +3,7 @@
 use std::time::{Duration, SystemTime};
 
 use ralph_memory::entry::{Merged, merge};
+use ralph_memory::error::Severity;
 use ralph_memory::memory::{EntryChanges, ImportInput, ImportRequest, ImportSource};
 use ralph_memory::{Id, Memory};
 
@@ -12,7 +13,7 @@ use crate::support::TestBase;
 const PATH: &str = ".ralph/knowledge/redis.md";
 
 /// The kinds of notes: a name, and the text of the file.
-const NOTES: [(&str, &str); 5] = [
+const NOTES: [(&str, &str); 9] = [
     ("plain", "# Redis pool\n\nTen connections.\n\nSee [[Other]] and [them](./other.md).\n"),
     ("empty line", "\n# Redis pool\n\nTen connections.  \n\nSee [[Other]] and [them](./other.md)."),
     (
@@ -22,6 +23,16 @@ const NOTES: [(&str, &str); 5] = [
     (
         "windows",
         "---\r\nresource: x\r\n# kept\r\n---\r\n\r\n# Redis pool\r\n\r\nTen connections.\r\n\r\nSee [[Other]].\r\n",
+    ),
+    ("byte order mark", "\u{feff}# Redis pool\n\nTen connections.\n\nSee [[Other]].\n"),
+    (
+        "byte order mark and frontmatter",
+        "\u{feff}---\ntags: [ops]\n---\n# Redis pool\n\nTen connections.\n\nSee [[Other]].\n",
+    ),
+    ("empty frontmatter", "---\n---\n---\ntitle: Redis pool\ntags: [ops]\n---\nTen connections.\n\nSee [[Other]].\n"),
+    (
+        "empty frontmatter, windows",
+        "\u{feff}---\r\n\r\n---\r\n\r\n---\r\ntags: [ops]\r\n---\r\n# Redis pool\r\n\r\nTen connections.\r\n\r\nSee [[Other]].\r\n",
     ),
     ("windows, plain", "# Redis pool\r\n\r\nTen connections.\r\n\r\nSee [[Other]].\r\n"),
 ];
@@ -34,9 +45,10 @@ fn note() -> Id {
 fn with_lines(text: &str, lines: &str) -> String {
     let end = if text.contains("\r\n") { "\r\n" } else { "\n" };
     let (fence, lines) = (format!("---{end}"), lines.replace('\n', end));
-    match text.strip_prefix(&fence) {
-        Some(rest) => format!("{fence}{}", rest.replacen(&fence, &format!("{lines}{fence}"), 1)),
-        None => format!("{fence}{lines}{fence}{text}"),
+    let (mark, text) = text.strip_prefix('\u{feff}').map_or(("", text), |text| ("\u{feff}", text));
+    match text.rmatch_indices(&fence).next() {
+        Some((at, _)) => format!("{mark}{}{lines}{}", &text[..at], &text[at..]),
+        None => format!("{mark}{fence}{lines}{fence}{text}"),
     }
 }
 
@@ -135,6 +147,39 @@ fn raw_notes_keep_their_bytes_through_every_operation() {
             assert_eq!(left, expected, "{operation} of {kind}");
         }
     }
+}
+
+#[test]
+fn a_note_whose_frontmatter_cannot_be_read_has_a_title() {
+    for (text, title) in [
+        ("---\ntitle: [a\n---\n# Redis *pool*\n\nTen.\n", "Redis pool"),
+        ("\u{feff}---\r\ntitle: [a\r\n---\r\n# Redis pool\r\n\r\nTen.\r\n", "Redis pool"),
+        ("---\ntitle: a: b\n---\nTen.\n", "redis"),
+        ("---\ntags: [a]\n\n# Redis pool\n\nTen.\n", "Redis pool"),
+    ] {
+        let (base, memory) = with_note(text);
+        let listed = base.run(["list", "--json"]).json(0);
+        let of_note = |entry: &&serde_json::Value| entry["id"] == "knowledge/redis";
+        let found = listed["entries"].as_array().unwrap().iter().find(of_note).unwrap();
+        assert_eq!(found["title"], title, "{text}");
+        let problems = memory.check().problems;
+        assert!(problems.iter().any(|problem| problem.path == PATH && problem.severity == Severity::Error), "{text}");
+        // It is refused, since nobody can tell what its keys are.
+        let refused = memory.change(&note(), &EntryChanges { tags: Some(vec!["x".into()]), ..EntryChanges::default() });
+        assert!(refused.unwrap_err().to_string().contains("its frontmatter"), "{text}");
+        assert_eq!(base.read(PATH), text);
+        // In an editor it can be mended.
+        memory.edit(&memory.text(&note()).unwrap(), "---\ntags: [a]\n---\n# Redis pool\n\nTen.\n").unwrap();
+        assert_eq!(memory.show(&note()).unwrap().entry.summary.title, "Redis pool");
+    }
+}
+
+#[test]
+fn a_byte_order_mark_is_no_part_of_a_text() {
+    let (base, memory) = with_note("\u{feff}Ten connections.\n");
+    assert_eq!(memory.show(&note()).unwrap().entry.body, "Ten connections.\n");
+    let found = base.run(["search", "connections", "--json"]).json(0);
+    assert_eq!(found["entries"][0]["excerpt"], "Ten connections.", "{found}");
 }
 
 #[test]

@@ -195,6 +195,36 @@ fn an_import_alone_shows_what_there_is_and_changes_nothing() {
 }
 
 #[test]
+fn the_last_line_of_an_import_alone_says_what_is_left_to_do() {
+    // In pieces, so that scanners do not report it.
+    let token = ["gh", "p_", "16C7e42F292c6912E7", "710c838347Ae178B4a"].concat();
+    let (ports, empty, secret) = ("The API has 8080.\n", "# Calls\n", format!("It is {token}.\n"));
+    let all = "there is nothing new to import: the memory has all of it";
+    let some = "nothing was imported; `ralph-memory import SOURCE` imports one of these";
+    let left_out = "there is nothing new to import; `ralph-memory import SOURCE --dry-run` says why of each item";
+    for (known, other, expected) in [
+        ("", "", "found nothing to import"),
+        ("", ports, some),
+        (ports, "", all),
+        (ports, "The page has 8081.\n", some),
+        (ports, empty, left_out),
+        ("", empty, left_out),
+        ("", &secret, left_out),
+    ] {
+        let base = TestBase::new();
+        if !known.is_empty() {
+            base.write("memory-bank/known.md", known);
+            base.run(["import", "memory-bank"]).says(0, "1 added");
+        }
+        if !other.is_empty() {
+            base.write("memory-bank/other.md", other);
+        }
+        let ran = base.run(["import"]);
+        assert!(ran.code == Some(0) && ran.stderr.lines().any(|line| line.starts_with(expected)), "{expected}\n{ran}");
+    }
+}
+
+#[test]
 fn a_path_alone_is_imported_as_what_it_is() {
     let base = TestBase::new();
     let check = |path: &str, source: &str| {
@@ -930,9 +960,9 @@ fn equal_ids_of_two_sources_are_two_entries() {
     let lines = "{\"id\":1,\"title\":\"Ports\",\"body\":\"8080\"}\n{\"id\":1,\"title\":\"Hosts\",\"body\":\"a, b\"}\n";
     base.write("one.jsonl", lines).write("two.jsonl", "{\"id\":1,\"title\":\"Logs\",\"body\":\"JSON\"}\n");
     let import = |arguments: &[&str]| import(&base, arguments, 0);
-    assert_eq!(import(&["jsonl", "one.jsonl"]), "1 added, 1 skipped");
+    assert_eq!(import(&["jsonl", "one.jsonl"]), "2 added");
     assert_eq!(import(&["jsonl", "two.jsonl"]), "1 added");
-    assert_eq!(import(&["jsonl", "one.jsonl"]), "1 skipped, 1 unchanged");
+    assert_eq!(import(&["jsonl", "one.jsonl"]), "2 unchanged");
     // The memories of two people.
     for (person, text) in [("ann", "Use mocks."), ("bob", "Use no mocks.")] {
         let folder = base.home().join(person);
@@ -941,7 +971,7 @@ fn equal_ids_of_two_sources_are_two_entries() {
         assert_eq!(import(&["claude-memory", folder.to_str().unwrap()]), "1 added");
         assert_eq!(import(&["claude-memory", folder.to_str().unwrap()]), "1 unchanged");
     }
-    assert_eq!(base.files(".ralph/knowledge").len(), 4);
+    assert_eq!(base.files(".ralph/knowledge").len(), 5);
     assert!(!entries(&base).contains("ann"), "an entry does not say whose folder it was");
 }
 

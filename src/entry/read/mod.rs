@@ -52,7 +52,7 @@ pub fn read(path: &str, bytes: &[u8]) -> Entry {
             reader.head.valid = true;
             reader.look_for_controls(text, 0);
             reader.look_for_markers(text, 0);
-            return reader.measured(text, 1);
+            return reader.measured(frontmatter::body(text), 1);
         }
         Err(missing) => {
             reader.report_missing(missing);
@@ -84,7 +84,7 @@ pub fn read(path: &str, bytes: &[u8]) -> Entry {
     reader.measured(body, split.body_line)
 }
 
-/// Returns the title of a note whose frontmatter has none: its first heading of the first level, else the name of its
+/// Returns the title of a note whose frontmatter has none or cannot be read: its first heading of the first level, else the name of its
 /// file.
 fn title_of_note(path: &str, body: &str) -> String {
     let heading = headings(body).into_iter().find(|heading| heading.level == 1 && !heading.title.is_empty());
@@ -115,7 +115,7 @@ impl EntryReader<'_> {
             self.report(Severity::Warning, "too-many-links", None, &message, hint);
         }
         let mut head = self.head;
-        if head.valid && head.kind == Kind::Knowledge && head.title.is_empty() {
+        if head.kind == Kind::Knowledge && head.title.is_empty() {
             head.title = title_of_note(self.path, body);
         }
         (head.body_fingerprint, head.body_words) = body_fingerprint(body);

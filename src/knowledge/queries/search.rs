@@ -73,7 +73,7 @@ pub(crate) fn excerpts<'a>(
     let excerpt = |entry: &EntrySummary| {
         let Ok(file) = workspace.store.read(entry.path.as_relative()) else { return String::new() };
         let text = String::from_utf8_lossy(&file.bytes);
-        let body = frontmatter::split(&text).map_or(&*text, |split| &text[split.body..]);
+        let body = frontmatter::body(&text);
         let most = if query.trim().is_empty() { BEGINNING_BYTES } else { EXCERPT_BYTES };
         let beginning = &body[..text::floor(body, most)];
         // Redaction comes before a line is cut, which could leave half a secret.

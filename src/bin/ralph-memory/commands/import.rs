@@ -199,10 +199,16 @@ fn show_importable(ui: &mut Ui<'_>, globals: &Globals, args: &ImportArgs) -> any
         let read = ui.styled(QUIET, &format!("in {read}"));
         ui.line(format_args!("{}: {counts} {read}", ui.styled(ID, source.as_str())))?;
     }
+    let items = || found.iter().flat_map(|(_, report)| &report.items).map(|item| item.action);
+    let is_new = |action| matches!(action, ImportAction::Added | ImportAction::Updated | ImportAction::Archived);
     ui.note(if found.is_empty() {
         "found nothing to import; a path imports a file or a folder from elsewhere"
-    } else {
+    } else if items().any(is_new) {
         "nothing was imported; `ralph-memory import SOURCE` imports one of these, with --dry-run it shows each item"
+    } else if items().all(|action| action == ImportAction::Unchanged) {
+        "there is nothing new to import: the memory has all of it"
+    } else {
+        "there is nothing new to import; `ralph-memory import SOURCE --dry-run` says why of each item"
     });
     ui.problems(&problems);
     Ok(Exit::Done)

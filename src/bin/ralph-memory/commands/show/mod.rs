@@ -30,7 +30,7 @@ use crate::ui::Ui;
 If an entry has the same id as a task or a run, the entry is shown. For the other,
 write `task:` or `run:` before the id.")]
 pub(crate) struct ShowArgs {
-    /// The id of an entry, a task or a run; an attempt as `RUN/NUMBER`; an entry's path; or a knowledge entry's file name
+    /// The id of an entry, a task or a run; an attempt as `RUN/NUMBER`; an entry's path; or a knowledge entry's file name, title or alias
     #[arg(value_name = "ID")]
     id: String,
 }
