@@ -17,9 +17,9 @@ use super::write::ImportWrite;
 use crate::entry::edit::Change;
 use crate::entry::imported::{GONE, IMPORTED, hash_of};
 use crate::entry::knowledge::Knowledge;
-use crate::entry::{Head, Id, Scope, Source, body_fingerprint};
+use crate::entry::{Head, Id, Scope, Source, body_fingerprint, timestamp};
 use crate::error::{Error, Problem, Result};
-use crate::index::catalog::Catalog;
+use crate::index::catalog::{Catalog, RowId};
 use crate::knowledge;
 use crate::text::fold;
 use crate::workspace::Workspace;
@@ -52,25 +52,15 @@ pub(super) fn apply(
     let mut facts = replaced_first(std::mem::take(&mut content.facts));
     let (mut known, elsewhere) = imported_before(write, request.source);
     name_files(&mut known, &facts);
-    let mut texts: HashMap<(String, Scope, u64), String> = HashMap::new();
-    let mut name = |fact: &Fact| {
-        let is_known = known.contains_key(&fact.key);
-        if !is_known {
-            prepared(write, request, fact).ok()?;
-        }
-        let (title, scope) = key_of(&fact.knowledge);
-        let text = (title, scope, body_fingerprint(&fact.knowledge.body).0);
-        let first = texts.entry(text).or_insert_with(|| fact.from.path.clone());
-        Some(if is_known { fact.from.path.clone() } else { first.clone() })
-    };
-    let names: Vec<Option<String>> = facts.iter().map(&mut name).collect();
+    let is_entry = |fact: &Fact| known.contains_key(&fact.key) || prepared(write, request, fact).is_ok();
+    let names = join_equal(&mut facts, &known, is_entry);
     let linked = LinkedFiles::new(&facts, &known, &names);
     for fact in &mut facts {
         linked.follow(request.source, fact);
     }
     follow_moves(write.workspace, &mut known, elsewhere, &facts, &content);
     bring_back(write, request, &mut known, &facts)?;
-    let titles = live_titles(&write.live);
+    let titles = live_titles(&write.live, &rewritten(&known, &facts));
     let undated = facts.iter().filter(|fact| fact.date.is_none() && !known.contains_key(&fact.key));
     let undated = undated.filter(|fact| fact.is_in_project()).map(|fact| fact.from.path.as_str()).collect();
     let commits = if write.lock.is_some() { commit_dates(write.workspace, undated) } else { HashMap::new() };
@@ -103,12 +93,47 @@ fn name_files(known: &mut HashMap<String, ImportedBefore>, facts: &[Fact]) {
             && let Some(mut before) = known.remove(hash)
         {
             // What will not be written again is as it was.
-            if before.row.is_none() || !before.is_unedited {
+            if !before.is_live || !before.is_unedited {
                 before.imported.insert("id".to_owned(), fact.key.clone().into());
             }
             known.entry(fact.key.clone()).or_insert(before);
         }
     }
+}
+
+/// Lets the first of new facts with one title and text be about the files of all, and returns the path of the file whose
+/// entry says each fact; none where it becomes no entry.
+fn join_equal(
+    facts: &mut [Fact],
+    known: &HashMap<String, ImportedBefore>,
+    is_entry: impl Fn(&Fact) -> bool,
+) -> Vec<Option<String>> {
+    let mut texts: HashMap<((String, Scope), u64), usize> = HashMap::new();
+    let mut names = Vec::with_capacity(facts.len());
+    for number in 0..facts.len() {
+        let fact = &facts[number];
+        if !is_entry(fact) {
+            names.push(None);
+            continue;
+        }
+        let text = (key_of(&fact.knowledge), body_fingerprint(&fact.knowledge.body).0);
+        let first = *texts.entry(text).or_insert(number);
+        if first == number || known.contains_key(&fact.key) {
+            names.push(Some(fact.from.path.clone()));
+            continue;
+        }
+        let Knowledge { files, tags, .. } = fact.knowledge.clone();
+        let joined = &mut facts[first].knowledge;
+        if files.is_empty() || joined.files.is_empty() {
+            // It is about everything.
+            joined.files.clear();
+        } else {
+            joined.files.extend(files);
+        }
+        joined.tags.extend(tags);
+        names.push(Some(facts[first].from.path.clone()));
+    }
+    names
 }
 
 /// Gives what was imported before, and is no longer where it was, the key of the new fact that has its text, whatever its
@@ -121,12 +146,19 @@ fn follow_moves(
     facts: &[Fact],
     content: &SourceContent,
 ) {
-    let keys: HashSet<&str> = facts.iter().map(|fact| fact.key.as_str()).collect();
+    let by_key: HashMap<&str, &Fact> = facts.iter().map(|fact| (fact.key.as_str(), fact)).collect();
     let is_lost = |(key, before): &(&String, &ImportedBefore)| {
         let path = before.word("path").unwrap_or_default();
         let is_gone = || is_in_project(key, path) && workspace.lacks(path);
-        let is_lost = before.was_gone || before.row.is_some() && (content.place_of(path, key).is_some() || is_gone());
-        !keys.contains(key.as_str()) && is_lost
+        match by_key.get(key.as_str()) {
+            // Files that change their numbers also change places.
+            Some(fact) => {
+                let is_said = before.word("title") == Some(fact.knowledge.title.as_str())
+                    || before.word("hash") == Some(hash_of(&fact.knowledge.body).as_str());
+                before.is_live && !is_said
+            }
+            None => before.was_gone || before.is_live && (content.place_of(path, key).is_some() || is_gone()),
+        }
     };
     let mut own: Vec<String> = known.iter().filter(is_lost).map(|(key, _)| key.clone()).collect();
     own.sort_unstable();
@@ -162,7 +194,11 @@ fn follow_moves(
             false
         });
     }
-    known.extend(lost.into_iter().filter_map(|(key, before)| Some((key?, before))));
+    for (key, before) in lost {
+        // Another entry may have its key now. Then no fact has its own.
+        let Some(key) = key else { continue };
+        known.insert(if known.contains_key(&key) { key + "\n" } else { key }, before);
+    }
 }
 
 /// Returns whether a text has at least half of the words of an entry.
@@ -180,10 +216,10 @@ fn bring_back(
     known: &mut HashMap<String, ImportedBefore>,
     facts: &[Fact],
 ) -> Result<()> {
-    let titles = live_titles(&write.live);
+    let titles = live_titles(&write.live, &HashMap::new());
     let mut moves = Vec::new();
     for fact in facts {
-        let Some(before) = known.get(&fact.key).filter(|before| before.was_gone && before.row.is_none()) else {
+        let Some(before) = known.get(&fact.key).filter(|before| before.was_gone && !before.is_live) else {
             continue;
         };
         let to = knowledge::live_path(&before.path);
@@ -199,20 +235,35 @@ fn bring_back(
     let Some(lock) = write.lock.filter(|_| !moves.is_empty()) else { return Ok(()) };
     let paths: Vec<(&str, &str)> = moves.iter().map(|(_, from, to)| (from.as_str(), to.as_str())).collect();
     write.bring_back(lock, &paths)?;
-    for (key, _, to) in &moves {
-        let before = known.get_mut(*key).zip(write.live.row_of_path(to));
-        if let Some((before, row)) = before {
-            (before.row, before.path) = (Some(row), to.clone());
+    for (key, _, to) in moves {
+        if let Some(before) = known.get_mut(key) {
+            (before.is_live, before.path) = (true, to);
         }
     }
     Ok(())
 }
 
-fn live_titles(live: &Catalog) -> LiveTitles {
+/// Returns the titles and the words that entries get from their changed sources.
+fn rewritten(known: &HashMap<String, ImportedBefore>, facts: &[Fact]) -> HashMap<Id, ((String, Scope), u64)> {
+    let entry = |fact: &Fact| {
+        let before = known.get(&fact.key).filter(|before| before.is_live && before.is_unedited)?;
+        Some((before.id.clone(), (key_of(&fact.knowledge), body_fingerprint(&fact.knowledge.body).0)))
+    };
+    facts.iter().filter_map(entry).collect()
+}
+
+/// Returns the live entries, those that are `rewritten` with their new words and both titles: a person may have given the
+/// old one.
+fn live_titles(live: &Catalog, rewritten: &HashMap<Id, ((String, Scope), u64)>) -> LiveTitles {
     let mut titles = LiveTitles::new();
     for row in live.knowledge_rows() {
-        let head = live.head(row);
-        titles.entry((fold(&head.title), head.scope)).or_default().push((live.id(row), head.body_fingerprint));
+        let (id, head) = (live.id(row), live.head(row));
+        let new = id.as_ref().and_then(|id| rewritten.get(id));
+        let (key, words) = ((fold(&head.title), head.scope), new.map_or(head.body_fingerprint, |(_, words)| *words));
+        if let Some((title, _)) = new.filter(|(title, _)| *title != key) {
+            titles.entry(title.clone()).or_default().push((id.clone(), words));
+        }
+        titles.entry(key).or_default().push((id, words));
     }
     titles
 }
@@ -266,6 +317,11 @@ impl Import<'_, '_> {
         }
     }
 
+    /// Returns the row of a live entry.
+    fn row_of(&self, before: &ImportedBefore) -> Option<RowId> {
+        self.write.live.row_of_path(&before.path).filter(|_| before.is_live)
+    }
+
     /// Returns whether an entry other than this one has the title.
     fn has_other_titled(&self, knowledge: &Knowledge, id: &Id) -> bool {
         let titled = self.titles.get(&key_of(knowledge));
@@ -284,7 +340,7 @@ impl Import<'_, '_> {
             let path = before.word("path").unwrap_or_default();
             let place = content.place_of(path, key).filter(|_| !self.seen.contains(key));
             // What somebody restored stays.
-            let (Some(place), Some(row), false) = (place, before.row, before.was_gone) else { continue };
+            let (Some(place), Some(row), false) = (place, self.row_of(before), before.was_gone) else { continue };
             let is_there = || self.write.workspace.root().join(path).symlink_metadata().is_ok();
             let what = if report.read.iter().any(|read| read == path) {
                 "it is no longer in the file"
@@ -306,12 +362,13 @@ impl Import<'_, '_> {
         }
         let Some(lock) = self.write.lock.filter(|_| !moved.is_empty()) else { return Ok(()) };
         let ImportWrite { workspace, live, archive, written, .. } = &mut *self.write;
-        for entry in knowledge::tidy::move_to_archive(workspace, lock, live, archive, &moved)? {
-            let path = entry.to.as_relative();
-            knowledge::note_import(workspace, lock, path, |imported, _| {
+        let as_gone = |text: &str| {
+            knowledge::with_note(text, |imported, _| {
                 imported.insert(GONE.into(), true.into());
-            })?;
-            written.push(path.to_owned());
+            })
+        };
+        for entry in knowledge::tidy::archive_as(workspace, lock, (live, archive), &moved, as_gone)? {
+            written.push(entry.to.as_relative().to_owned());
         }
         Ok(())
     }
@@ -320,7 +377,8 @@ impl Import<'_, '_> {
     fn again(&mut self, fact: &Fact, mut knowledge: Knowledge, before: &ImportedBefore) -> Result<ImportedItem> {
         let outcome = |action, knowledge: &Knowledge| item(action, knowledge, fact).with_id(Some(before.id.clone()));
         // What it replaces may have been imported after it.
-        let lacks_link = before.row.filter(|_| before.is_unedited).is_some_and(|row| {
+        let row = self.row_of(before);
+        let lacks_link = row.filter(|_| before.is_unedited).is_some_and(|row| {
             let known = self.write.live.head(row).supersedes;
             knowledge.supersedes.iter().any(|id| !known.contains(id))
         });
@@ -328,7 +386,7 @@ impl Import<'_, '_> {
         let is_same = imported == Some(&before.imported) && !lacks_link;
         let restored =
             |knowledge: &Knowledge| outcome(ImportAction::Restored, knowledge).because("its source has it again");
-        let Some(row) = before.row else {
+        let Some(row) = row else {
             return Ok(if before.was_gone {
                 restored(&knowledge)
             } else if is_same {
@@ -341,15 +399,14 @@ impl Import<'_, '_> {
         if is_same && !before.was_gone {
             return Ok(outcome(ImportAction::Unchanged, &knowledge));
         }
-        if !before.is_unedited {
+        // A merge in git, or the same correction in both, gives it the text of its source.
+        if !before.is_unedited && before.hash != hash_of(&knowledge.body) {
             let reason = "its source changed, and so did the entry; take over by hand what is new";
             return Ok(outcome(ImportAction::Conflict, &knowledge).because(reason));
         }
         let head = self.write.live.head(row);
         self.keep_what_a_person_changed(&mut knowledge, &head, before, fact);
         let taken_back = self.taken_back(&knowledge, &head, before);
-        let (fingerprint, _) = body_fingerprint(&knowledge.body);
-        self.titles.entry(key_of(&knowledge)).or_default().push((Some(before.id.clone()), fingerprint));
         if let Some(lock) = self.write.lock {
             let ImportWrite { workspace, live, .. } = &*self.write;
             let updated = knowledge::update(workspace, lock, live, row, &knowledge, taken_back)?;
@@ -359,7 +416,7 @@ impl Import<'_, '_> {
         Ok(if before.was_gone { restored(&knowledge) } else { outcome(ImportAction::Updated, &knowledge) })
     }
 
-    /// Leaves the title, the category and the status of an entry as they are, unless they are those that were imported and the source
+    /// Leaves the title, the category, the status and the end of an entry as they are, unless they are those that were imported and the source
     /// has others now.
     fn keep_what_a_person_changed(&self, knowledge: &mut Knowledge, head: &Head, before: &ImportedBefore, fact: &Fact) {
         let old = before.word("title").unwrap_or_default();
@@ -378,6 +435,9 @@ impl Import<'_, '_> {
                 *new = None;
             }
         }
+        if head.expires_at.map(timestamp).as_deref() != before.word("expires_at") {
+            knowledge.expires_at = None;
+        }
     }
 
     /// Returns the changes that take back what was imported before and is no longer in the source. What a person added
@@ -387,6 +447,7 @@ impl Import<'_, '_> {
         let replaced: Vec<_> =
             before.list("replaces").iter().filter_map(|key| self.ids.get(key)).map(Id::to_string).collect();
         let lists = [
+            ("aliases", before.list("aliases"), &head.aliases, &knowledge.aliases),
             ("tags", before.list("tags"), &head.tags, &knowledge.tags),
             ("files", before.list("files"), &head.files, &knowledge.files),
             ("supersedes", replaced, &ids(&head.supersedes), &ids(&knowledge.supersedes)),
@@ -401,7 +462,8 @@ impl Import<'_, '_> {
             kept.extend(new.iter().filter(|item| !present.contains(item)).cloned());
             changes.push(if kept.is_empty() { Change::Remove(key) } else { Change::Set(key, kept.into()) });
         }
-        for (name, present) in [("category", &head.category), ("status", &head.status)] {
+        let expires_at = head.expires_at.map(timestamp);
+        for (name, present) in [("category", &head.category), ("status", &head.status), ("expires_at", &expires_at)] {
             let old = before.word(name);
             let has_new = knowledge.details.as_ref().is_some_and(|details| details[IMPORTED].get(name).is_some());
             if old.is_some() && !has_new && present.as_deref() == old {

@@ -14,18 +14,18 @@ use crate::entry::edit::list_items;
 use crate::entry::imported::{GONE, IMPORTED, RELINKED, hash_of, is_unedited};
 use crate::entry::knowledge::Knowledge;
 use crate::entry::{Id, frontmatter, timestamp};
-use crate::index::catalog::RowId;
 
 /// An entry that was imported before.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ImportedBefore {
     pub(super) id: Id,
     pub(super) path: String,
-    /// Its row among the live entries; `None` if it is in the archive.
-    pub(super) row: Option<RowId>,
+    /// Whether it is not in the archive.
+    pub(super) is_live: bool,
     /// What the details say of its source.
     pub(super) imported: Map<String, Value>,
-    /// Whether the body is still that one.
+    /// The fingerprint of its body, and whether that is the one that was imported.
+    pub(super) hash: String,
     pub(super) is_unedited: bool,
     /// Whether an import archived it because its source was gone. A live one is there again because somebody restored it.
     pub(super) was_gone: bool,
@@ -54,7 +54,8 @@ pub(super) fn details(source: ImportSource, fact: &Fact, knowledge: &Knowledge) 
         "title": knowledge.title,
         "tags": knowledge.tags,
     });
-    for (name, items) in [("files", &knowledge.files), ("replaces", &fact.replaces)] {
+    let lists = [("aliases", &knowledge.aliases), ("files", &knowledge.files), ("replaces", &fact.replaces)];
+    for (name, items) in lists {
         if !items.is_empty() {
             imported[name] = json!(items);
         }
@@ -67,8 +68,10 @@ pub(super) fn details(source: ImportSource, fact: &Fact, knowledge: &Knowledge) 
     if let Some(heading) = &fact.from.heading {
         imported["heading"] = json!(heading);
     }
-    if let Some(date) = fact.date {
-        imported["date"] = json!(timestamp(date));
+    for (name, date) in [("date", fact.date), ("expires_at", knowledge.expires_at)] {
+        if let Some(date) = date {
+            imported[name] = json!(timestamp(date));
+        }
     }
     for (name, said) in &fact.said {
         imported[name] = said.clone();
@@ -90,8 +93,7 @@ pub(super) fn imported_before(
             let Ok(file) = write.workspace.store.read(&path) else { continue };
             let Ok(text) = String::from_utf8(file.bytes) else { continue };
             let Some(id) = catalog.id(row) else { continue };
-            let row = is_live.then_some(row);
-            match read(&text).map(|read| ImportedBefore { id, path, row, ..read }) {
+            match read(&text).map(|read| ImportedBefore { id, path, is_live, ..read }) {
                 Some(before) if before.word("source") == Some(source.as_str()) => {
                     let key = before.word("id").unwrap_or_default().to_owned();
                     known.insert(key, before);
@@ -115,10 +117,11 @@ fn read(text: &str) -> Option<ImportedBefore> {
     let mut imported = fields.get("details")?.get(IMPORTED)?.as_object()?.clone();
     let has = |name: &str| imported.get(name).is_some_and(Value::is_string);
     ["source", "id", "hash"].into_iter().all(has).then_some(())?;
+    let hash = hash_of(&text[split.body..]);
     let is_unedited = is_unedited(&imported, &text[split.body..]);
     imported.remove(RELINKED);
     let was_gone = imported.remove(GONE).is_some();
-    Some(ImportedBefore { imported, is_unedited, was_gone, ..ImportedBefore::default() })
+    Some(ImportedBefore { imported, hash, is_unedited, was_gone, ..ImportedBefore::default() })
 }
 
 #[cfg(test)]

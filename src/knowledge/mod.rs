@@ -33,5 +33,5 @@ pub(crate) use events::{beyond_caps, live_events};
 pub use restore::EntryVersion;
 pub(crate) use restore::{live_path, restore, versions};
 pub(crate) use staleness::{Staleness, staleness};
-pub(crate) use write::{note_import, refuse_unlisted};
+pub(crate) use write::{refuse_unlisted, with_note};
 pub use written::{WriteAction, Written};

@@ -12,7 +12,6 @@ use crate::entry::written;
 use crate::entry::{Id, Kind, Scope};
 use crate::error::{Error, Problem, Result};
 use crate::index::catalog::{Catalog, RowId};
-use crate::store::Lock;
 use crate::text::fold;
 use crate::workspace::{EntryLock, Workspace, unlisted};
 
@@ -109,19 +108,9 @@ pub(super) fn signed(path: &str, old: &str, new: String, is_replaced: bool) -> R
     written::signed(old, new, is_replaced).map_err(|reason| uneditable(path, reason))
 }
 
-/// Notes something about the import of the entry at `path`. One that cannot be edited stays as it is.
-pub(crate) fn note_import(
-    workspace: &Workspace,
-    lock: &Lock,
-    path: &str,
-    note: impl FnOnce(&mut Map<String, Value>, &str),
-) -> Result<Vec<Problem>> {
-    let (text, _) = workspace.read_entry(path)?;
-    let Some(change) = noted(&text, note) else { return Ok(Vec::new()) };
-    match edited(path, &text, &[change], false) {
-        Ok(edited) => workspace.replace(lock, path, &text, &edited),
-        Err(_) => Ok(Vec::new()),
-    }
+/// Returns the text of an entry with a note about its import. One that cannot be edited stays as it is.
+pub(crate) fn with_note(text: &str, note: impl FnOnce(&mut Map<String, Value>, &str)) -> String {
+    noted(text, note).and_then(|change| edit::apply(text, &[change]).ok()).unwrap_or_else(|| text.to_owned())
 }
 
 fn uneditable(path: &str, reason: String) -> Error {

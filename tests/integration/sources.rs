@@ -198,3 +198,116 @@ fn a_link_to_a_file_that_says_the_same_leads_to_its_entry() {
     import().says(0, "3 unchanged");
     base.run(["check"]).says(0, "");
 }
+
+#[test]
+fn every_text_goes_into_its_own_entry() {
+    let base = TestBase::new();
+    let write = |name: &str, owner: &str| {
+        base.write(&format!("memory-bank/{name}.md"), format!("# The {name} service\n\nOwner {owner}-{name}.\n"));
+    };
+    let import = || base.run(["import", "memory-bank"]);
+    for name in ["alpha", "beta", "gamma"] {
+        write(name, "old");
+    }
+    import().says(0, "3 added");
+    fs::remove_file(base.at("memory-bank/alpha.md")).unwrap();
+    import().says(0, "1 archived, 2 unchanged");
+    for name in ["alpha", "beta", "gamma"] {
+        write(name, "new");
+    }
+    import().says(0, "2 updated, 1 restored");
+    for name in ["alpha", "beta", "gamma"] {
+        let text = base.read(&format!(".ralph/knowledge/the-{name}-service.md"));
+        assert!(text.contains(&format!("\n\nOwner new-{name}.\n")), "{text}");
+    }
+    import().says(0, "3 unchanged");
+}
+
+#[test]
+fn of_two_files_with_a_text_each_keeps_it_when_the_other_changes() {
+    for (changed, other) in [("a", "b"), ("b", "a")] {
+        let base = TestBase::new();
+        for name in ["a", "b"] {
+            base.write(&format!("memory-bank/{name}.md"), "# Port\n\nStaging listens on 5433.\n");
+        }
+        let import = || base.run(["import", "memory-bank"]);
+        import().says(0, "1 added, 1 unchanged");
+        base.write(&format!("memory-bank/{changed}.md"), "# Port\n\nProduction listens on 6000.\n");
+        import().says(0, "1 added");
+        let bodies: String = files(&base)[0].iter().map(|file| base.read(file)).collect();
+        assert!(bodies.contains("on 5433.") && bodies.contains("on 6000."), "{changed} {other}: {bodies}");
+        import().says(0, "2 unchanged");
+    }
+}
+
+#[test]
+fn an_entry_with_the_text_of_its_source_is_in_no_conflict() {
+    let base = TestBase::new();
+    let write = |words: &str| base.write("memory-bank/pool.md", format!("# Pool\n\nThe pool has {words}.\n"));
+    let import = || base.run(["import", "memory-bank"]);
+    write("ten conections");
+    import().says(0, "1 added");
+    write("ten connections");
+    let entry = base.read(".ralph/knowledge/pool.md").replace("ten conections", "ten connections");
+    base.write(".ralph/knowledge/pool.md", entry);
+    import().says(0, "1 updated");
+    write("twelve connections");
+    import().says(0, "1 updated");
+    assert!(base.read(".ralph/knowledge/pool.md").contains("twelve"));
+}
+
+#[test]
+fn a_number_or_an_end_that_a_source_changed_is_no_longer_that_of_the_entry() {
+    let base = TestBase::new();
+    let record = |number: u8, title: &str| {
+        let text = format!("# {number}. {title}\n\n## Status\n\nAccepted\n\n## Decision\n\n{title} is it.\n");
+        base.write(&format!("docs/adr/000{number}-x.md"), text);
+    };
+    record(2, "Use LMDB");
+    base.run(["import", "adr"]).says(0, "1 added");
+    record(3, "Use LMDB");
+    record(2, "Use zstd");
+    base.run(["import", "adr"]).says(0, "1 added");
+    let aliases = |name: &str| {
+        let text = base.read(&format!(".ralph/knowledge/{name}.md"));
+        text.lines().find(|line| line.starts_with("aliases")).unwrap_or_default().to_owned()
+    };
+    assert_eq!(
+        (aliases("use-lmdb"), aliases("use-zstd")),
+        ("aliases: [ADR-0003, ADR-3]".into(), "aliases: [ADR-0002, ADR-2]".into())
+    );
+    let note = |end: &str| base.write("memory-bank/p.md", format!("---\n{end}---\n# P\n\nOn 8080.\n"));
+    let import = || base.run(["import", "memory-bank"]);
+    let expires =
+        || base.read(".ralph/knowledge/p.md").lines().find(|line| line.starts_with("expires_at")).map(str::to_owned);
+    note("stale_after: 2098-01-01\n");
+    import().says(0, "1 added");
+    note("stale_after: 2099-01-01\n");
+    import().says(0, "1 updated");
+    assert_eq!(expires().as_deref(), Some("expires_at: \"2099-01-01T00:00:00Z\""));
+    note("");
+    import().says(0, "1 updated");
+    assert_eq!(expires(), None);
+    import().says(0, "1 unchanged");
+}
+
+#[test]
+fn a_rule_of_two_packages_is_about_both() {
+    let base = TestBase::new();
+    for package in ["api", "web"] {
+        let path = format!("packages/{package}/.cursor/rules/testing.mdc");
+        base.write(&path, "---\nglobs: tests/**\n---\n# Testing\n\nUse factories.\n");
+    }
+    base.run(["import", "rules"]).says(0, "1 added, 1 unchanged");
+    let text = base.read(".ralph/knowledge/testing.md");
+    assert!(
+        text.contains("files: [\"packages/api/tests/**\",\"packages/web/tests/**\"]")
+            || text.contains("files: [\"packages/api/tests/**\", \"packages/web/tests/**\"]"),
+        "{text}"
+    );
+    base.run(["import", "rules"]).says(0, "2 unchanged");
+    fs::remove_file(base.at("packages/api/.cursor/rules/testing.mdc")).unwrap();
+    base.run(["import", "rules"]).says(0, "1 updated");
+    let text = base.read(".ralph/knowledge/testing.md");
+    assert!(!text.contains("packages/api"), "{text}");
+}
