@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
 use super::imported::ImportedFrom;
-use super::knowledge::unsettled;
+use super::knowledge::{is_rule, unsettled};
 use super::lead::described;
 use super::{AttemptHead, Id, Kind, Scope, Source, is_ahead};
 use crate::error::Problem;
@@ -106,6 +106,11 @@ impl Head {
             Some(status) => format!("{} ({status})", self.title),
             None => self.title.clone(),
         }
+    }
+
+    /// Returns whether a person wrote down what must be kept to: a decision or a pitfall.
+    pub(crate) fn is_rule_of_person(&self) -> bool {
+        self.source.is_person() && self.category.as_deref().is_some_and(is_rule)
     }
 
     /// Returns the ids among the aliases, which name a folder; any other alias is a title.

@@ -215,6 +215,7 @@ impl Memory {
             lock_timeout: LOCK_TIMEOUT,
             is_hurried: false,
             feature: None,
+            is_withheld: false,
         };
         Memory { workspace, semantic, state_folders: StateFolders::default() }
     }
@@ -323,6 +324,19 @@ impl Memory {
     pub fn of_feature(mut self, feature: &str) -> Memory {
         self.workspace.feature = Some(feature.to_owned());
         self
+    }
+
+    /// Withholds from every answer all but the rules of people, if `experiment.share` withholds the memory from the task that
+    /// this run or session works on. Writes are not limited. Without a task, nothing is withheld.
+    #[must_use]
+    pub fn withholding_from(mut self, run: &str) -> Memory {
+        self.workspace.is_withheld = crate::recording::is_withheld(&self.workspace, run);
+        self
+    }
+
+    /// Returns whether answers lack what is [withheld](Memory::withholding_from).
+    pub fn is_withheld(&self) -> bool {
+        self.workspace.is_withheld
     }
 
     /// Lets values with these [fingerprints](crate::text::secret::Secret::fingerprint) pass, in addition to those that

@@ -158,11 +158,13 @@ impl RunningAttempt<'_, '_> {
     fn prompt(&self, has_tools: bool, values: &mut BTreeMap<&'static str, String>) -> Result<String> {
         let tools = if has_tools { TOOLS } else { "" };
         let (assignment, context) = self.attempt.context.split_at(self.attempt.notes_start);
+        // What earlier attempts came to is a part of the memory.
+        let progress = || self.memory.progress(&self.attempt.run_id, self.options.progress);
         values.extend([
             ("task", format!("{}\n", assignment.trim_end())),
             ("task_title", self.task.title.clone()),
             ("context", format!("{context}{tools}")),
-            ("progress", self.memory.progress(&self.attempt.run_id, self.options.progress)),
+            ("progress", if self.attempt.experiment.is_none() { progress() } else { String::new() }),
         ]);
         self.options.template.as_ref().map_or_else(|| Ok(prompt(values)), |template| template.prompt(values))
     }

@@ -55,6 +55,8 @@ pub(crate) struct Workspace {
     pub(crate) is_hurried: bool,
     /// The feature of the agent that asks: answers contain nothing of another one.
     pub(crate) feature: Option<String>,
+    /// Whether the memory is withheld from the agent that asks, by experiment: answers contain only the rules of people.
+    pub(crate) is_withheld: bool,
 }
 
 impl Workspace {
@@ -69,8 +71,12 @@ impl Workspace {
         matches!(found, Err(error) if error.kind() == std::io::ErrorKind::NotFound)
     }
 
-    /// Returns whether answers may contain an entry: not one of another feature than the agent's.
+    /// Returns whether answers may contain an entry: not one of another feature than the agent's, and none that is withheld
+    /// from the agent.
     pub(crate) fn shows(&self, head: &Head) -> bool {
+        if self.is_withheld && !head.is_rule_of_person() {
+            return false;
+        }
         let Some(own) = self.feature.as_deref() else { return true };
         let scope = if let Scope::Feature(name) = &head.scope { Some(name.as_str()) } else { None };
         head.feature.as_deref().into_iter().chain(scope).all(|name| is_same_name(Some(name), Some(own)))
@@ -79,7 +85,7 @@ impl Workspace {
     /// Removes from a catalog what answers may not contain. Every answer is made from such a catalog; a write knows all
     /// entries, so that it takes no name and no number that another feature has.
     fn narrow(&self, catalog: &mut Catalog) {
-        if self.feature.is_some() {
+        if self.feature.is_some() || self.is_withheld {
             catalog.retain(|head| self.shows(head));
         }
     }

@@ -66,6 +66,12 @@ impl TestBase {
         Memory::open(&self.root()).unwrap().keeping_in(folders)
     }
 
+    /// Does the same with these environment variables.
+    pub(crate) fn memory_with(&self, variables: &[(&str, &str)]) -> Memory {
+        let (root, folders) = (self.root(), StateFolders::new([self.state_folder()]));
+        Memory::open_for_user(Some(&root), &root, None, variables.iter().copied()).unwrap().keeping_in(folders)
+    }
+
     /// Returns the full path of something in the project.
     pub(crate) fn at(&self, path: &str) -> PathBuf {
         self.root().join(path)

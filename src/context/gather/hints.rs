@@ -10,7 +10,7 @@ use super::briefing::{is_gone, is_loaded};
 use crate::context::Reference;
 use crate::context::write::{FailedAttempt, Hinted, hint_text};
 use crate::entry::attempt::{Attempt, error_lines, line_fingerprint};
-use crate::entry::knowledge::{Class, class, unsettled};
+use crate::entry::knowledge::{Class, class, is_rule, unsettled};
 use crate::entry::path::matches_pattern;
 use crate::entry::{self, Entry, Id, Scope};
 use crate::index::hints::{
@@ -24,8 +24,6 @@ const MAX_ITEMS: usize = 3;
 const MAX_ATTEMPTS: usize = 2;
 /// How many lines of an output are looked up.
 const MAX_LINES: usize = 50;
-/// The categories that come first: what an agent must not do.
-const FIRST: [&str; 4] = ["pitfall", "anti_pattern", "decision", "architecture_decision"];
 
 /// Returns what a call of a tool that has to do with these `files` of the project, and with this `output` of a command that
 /// may have failed, should know. What the `client` reads by itself is left out. An item is shown only if `is_new` says so, which is asked for at most a few.
@@ -94,7 +92,7 @@ impl HintSource<'_> {
         let mut entries: Vec<Reference> = about.filter_map(|row| self.reference(row)).collect();
         entries.sort_by_key(|entry| {
             let category = entry.category.as_deref().unwrap_or_default();
-            (!FIRST.contains(&category), Reverse(entry.recency))
+            (!is_rule(category), Reverse(entry.recency))
         });
         let (mut tasks, mut attempts) = (Vec::new(), Vec::new());
         for row in attempts_of(&rows) {
@@ -159,10 +157,11 @@ impl HintSource<'_> {
         Some((id, Attempt::of(&entry)?))
     }
 
-    /// Returns the entry of a row, if its file is still the one that the table was made of.
+    /// Returns the entry of a row, if its file is still the one that the table was made of and answers may contain it.
     fn entry(&self, row: &Hint) -> Option<(Id, Entry)> {
         let bytes = self.workspace.store.read(&row.path).ok()?.bytes;
         let id = Id::of_path(&row.path)?;
-        (hash_of(&bytes) == row.bytes).then(|| (id, entry::read(&row.path, &bytes)))
+        let read = (hash_of(&bytes) == row.bytes).then(|| (id, entry::read(&row.path, &bytes)));
+        read.filter(|(_, entry)| self.workspace.shows(&entry.head))
     }
 }

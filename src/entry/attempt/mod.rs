@@ -110,6 +110,19 @@ choice! {
     }
 }
 
+choice! {
+    /// The arm of an experiment (see the setting `experiment.share`) that a task is in, unless it is the one with the memory.
+    ///
+    /// ```
+    /// use ralph_memory::entry::Experiment;
+    /// assert_eq!(Experiment::parse("withheld"), Some(Experiment::Withheld));
+    /// ```
+    pub enum Experiment {
+        /// Agents do without the memory.
+        Withheld = "withheld",
+    }
+}
+
 /// The project paths that an attempt touched, `/` between their parts.
 ///
 /// ```
@@ -233,6 +246,9 @@ pub struct AttemptHead {
     pub files: Files,
     /// `validation`.
     pub validation: Option<Validation>,
+    /// `experiment`: whether the memory was withheld from its task.
+    #[serde(default)]
+    pub experiment: Option<Experiment>,
     /// `context`: the knowledge that its context included.
     #[serde(default)]
     pub context: Vec<Id>,
