@@ -113,6 +113,15 @@ impl Head {
         self.source.is_person() && self.category.as_deref().is_some_and(is_rule)
     }
 
+    /// Returns whether the entry existed at a time. An attempt exists once it has ended; what has no date always did.
+    pub(crate) fn existed(&self, at: DateTime<Utc>) -> bool {
+        let Some(created_at) = self.created_at else { return true };
+        let duration = self.attempt.as_ref().map(|attempt| attempt.duration_secs.unwrap_or_default());
+        #[expect(clippy::cast_precision_loss, reason = "there are fewer seconds than that")]
+        duration
+            .map_or(created_at <= at, |seconds| created_at < at && seconds <= (at - created_at).num_seconds() as f64)
+    }
+
     /// Returns the ids among the aliases, which name a folder; any other alias is a title.
     pub fn old_ids(&self) -> impl Iterator<Item = Id> {
         self.aliases.iter().filter(|alias| alias.contains('/')).filter_map(|alias| Id::parse(alias))

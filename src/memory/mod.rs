@@ -69,7 +69,8 @@ pub use crate::sessions::{HookAnswer, HookCall, HookEvent};
 pub use crate::store::OperationScope;
 #[doc(hidden)]
 pub use crate::timeline::{
-    AttemptTotals, FeatureStats, Log, LogFilter, ModelStats, NextModel, Overview, RunView, Stats, StatsFilter,
+    AttemptTotals, Effect, EffectArm, EffectMeasure, EffectMeasureKind, FeatureStats, Log, LogFilter, ModelStats,
+    NextModel, Overview, Replay, ReplayedContexts, ReplayedErrors, ReplayedSuccess, RunView, Stats, StatsFilter,
     StuckTask, TaskCounts, TaskInRun, TaskState, TaskView,
 };
 #[doc(hidden)]
@@ -216,6 +217,7 @@ impl Memory {
             is_hurried: false,
             feature: None,
             is_withheld: false,
+            as_of: None,
         };
         Memory { workspace, semantic, state_folders: StateFolders::default() }
     }
@@ -269,6 +271,17 @@ impl Memory {
     /// Returns the problems of the settings files, such as unknown keys, which are no errors.
     pub fn settings_problems(&self) -> &[crate::error::Problem] {
         &self.workspace.settings_problems
+    }
+
+    /// Takes a value for a setting, as an environment variable would have it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Invalid`] if there is no such setting, or the value is not one of it.
+    pub fn with_setting(mut self, key: &str, value: &str) -> Result<Memory> {
+        self.workspace.settings.set(key, value)?;
+        self.semantic = SemanticMemory::new(&self.workspace.settings, self.workspace.root());
+        Ok(self)
     }
 
     /// Tells `observer` what calls are doing, as it happens: work that may take a while begins, advances entry by

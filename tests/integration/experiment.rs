@@ -1,13 +1,17 @@
-//! A task from which the memory is withheld, by each door of agents.
+//! A task from which the memory is withheld, by each door of agents; and what `stats` says of experiments and of replays.
 
 use std::fs;
 
-use ralph_memory::Task;
+use insta::assert_snapshot;
 use ralph_memory::entry::Outcome;
 use ralph_memory::memory::{Report, Run};
+use ralph_memory::{Memory, Task};
 use serde_json::{Value, json};
 
 use crate::agent::Agent;
+use crate::cli::session;
+use crate::effects;
+use crate::schemas::assert_answer;
 use crate::support::TestBase;
 
 const SHARE: &str = "RALPH_MEMORY_EXPERIMENT__SHARE";
@@ -214,4 +218,111 @@ fn a_task_keeps_the_arm_of_its_first_attempt() {
     assert!(memory.withholding_from("run-0000000d").is_withheld());
     let recorded = base.memory().record(Some(&task), Some("run-0000000d"), &Report::default()).unwrap();
     assert!(recorded.attempt.head.experiment.is_some());
+}
+
+/// Writes tasks with the first letters of their outcomes; a capital one withholds the memory.
+fn journal(tasks: &[&str]) -> TestBase {
+    let base = TestBase::new();
+    for (number, outcomes) in tasks.iter().enumerate() {
+        let experiment = if outcomes.starts_with(char::is_uppercase) { "experiment: withheld\n" } else { "" };
+        for (iteration, letter) in (1..).zip(outcomes.to_lowercase().chars()) {
+            let outcome = if letter == 'd' { "done" } else { "failed" };
+            let head = format!(
+                "run_id: run-{number:08}\niteration: {iteration}\ntask_id: t-{number:02}\ntask_title: Task\noutcome: {outcome}\n\
+                 {experiment}started_at: \"2026-10-{:02}T10:0{iteration}:00Z\"\nduration_secs: {}\ncost_usd: 0.25\n\
+                 tokens_in: 1000\n",
+                number + 1,
+                30 + number
+            );
+            base.write(&format!(".ralph/journal/run-{number:08}/{iteration:04}.md"), format!("---\n{head}---\n"));
+        }
+    }
+    base
+}
+
+#[test]
+fn stats_compares_both_arms() {
+    let mut tasks = ["Fd", "d"].repeat(10);
+    tasks.extend(["fd", "F"]);
+    let base = journal(&tasks);
+    assert_snapshot!(
+        "stats-effect",
+        session(&base, &["stats --effect", "stats --effect --since 2026-10-04", "stats --effect --feature x"])
+    );
+    let answer = base.run(["stats", "--effect", "--json"]).json(0);
+    assert_answer("stats-effect", &answer);
+    assert_eq!(answer, base.run(["stats", "--effect", "--json"]).json(0), "equal journals give equal answers");
+}
+
+#[test]
+fn the_interval_of_the_effect_holds_the_truth() {
+    effects::run(20, 1);
+}
+
+#[test]
+fn stats_replays_the_journal() {
+    let base = TestBase::new();
+    let entry = |stem: &str, created: &str, more: &str, text: &str| {
+        let head = format!("title: \"{text}\"\ntags: [cache]\ncreated_at: \"{created}T10:00:00Z\"\n{more}");
+        base.write(
+            &format!(".ralph/knowledge/{stem}.md"),
+            format!("---\n{head}---\n\n{text}, as the cache says. {}\n", "More. ".repeat(60)),
+        );
+    };
+    entry("early", "2026-10-01", "", "Warm the cache of the parser");
+    entry("late", "2026-10-03", "updated_at: \"2026-11-01T10:00:00Z\"\n", "Flush the cache of the parser");
+    entry("named", "2026-10-01", "files: [src/*.rs]\n", "Zebras");
+    entry("after", "2026-10-09", "files: [src/cache.rs]\n", "The cache of the parser is small");
+    let error = "error: the cache of the parser is poisoned by a panic";
+    let attempt = |task: &str, number: u32, outcome: &str, more: &str| {
+        let error = if number > 20 { "error: mismatched types" } else { error };
+        let head = format!(
+            "run_id: run-0000000a\niteration: {number}\ntask_id: {task}\ntask_title: \"Warm the cache of the parser\"\noutcome: {outcome}\n\
+             started_at: \"2026-10-{number:02}T12:00:00Z\"\nduration_secs: 60\n{more}"
+        );
+        let body =
+            if outcome == "failed" { format!("\n## Error output\n\n```text\n{error}\n```\n") } else { String::new() };
+        base.write(&format!(".ralph/journal/run-0000000a/{number:04}.md"), format!("---\n{head}---\n{body}"));
+    };
+    attempt("t-1", 1, "failed", "");
+    attempt("t-1", 2, "failed", "context: [knowledge/early]\n");
+    attempt(
+        "t-1",
+        4,
+        "done",
+        "context: [knowledge/early, knowledge/late, knowledge/gone]\nfiles: {modified: [src/cache.rs]}\n",
+    );
+    attempt("t-2", 5, "done", "");
+    attempt("t-3", 6, "failed", "");
+    // A task without the memory is left out, but its error counts.
+    attempt("t-4", 7, "failed", "experiment: withheld\n");
+    attempt("t-4", 8, "done", "experiment: withheld\ncontext: [knowledge/early]\n");
+    // The fifth task with an error, and an error of two words.
+    attempt("t-5", 9, "failed", "");
+    attempt("t-6", 10, "failed", "");
+    attempt("t-7", 21, "failed", "");
+    attempt("t-8", 22, "failed", "");
+    let lines = [
+        "stats --replay",
+        "stats --replay --set context.budget=1200",
+        "stats --replay --since 2026-10-06",
+        "stats --replay --set contxt.budget=1",
+        "stats --replay --set context.budget=many",
+        "stats --replay --set context.budget",
+        "stats --set context.budget=1",
+        "stats --replay --effect",
+    ];
+    assert_snapshot!("stats-replay", session(&base, &lines));
+    let answer = base.run(["stats", "--replay", "--set", "context.budget=1200", "--json"]).json(0);
+    assert_answer("stats-replay", &answer);
+    let needed = ["early", "late", "gone", "named"].map(|stem| format!("knowledge/{stem}"));
+    assert_eq!(answer["successes"][0]["needed"], json!(needed));
+    // What came later is in no rebuilt context of the time.
+    let memory: Memory = base.memory();
+    let replay = memory.replay(&ralph_memory::memory::StatsFilter::default(), Some(base.memory())).unwrap();
+    assert_eq!((replay.contexts[1].in_time, replay.contexts[1].before), (3, 2), "{replay:?}");
+    assert_eq!(
+        replay.contexts[1],
+        ralph_memory::memory::ReplayedContexts { settings: "present", ..replay.contexts[2].clone() }
+    );
 }

@@ -312,6 +312,8 @@ pub(crate) fn assert_answers(arguments: &[&str], stdout: &str) {
             Some("undo") if has("--clear") => "undo-clear",
             Some("context") if answer.get("briefing").is_some() => "context-briefing",
             Some("log") if has("--follow") => "log-follow",
+            Some("stats") if has("--effect") => "stats-effect",
+            Some("stats") if has("--replay") => "stats-replay",
             Some("show") if answer.get("task").is_some() => "show-task",
             Some("show") if answer.get("run").is_some() => "show-run",
             Some("check") if has("--register-merge-driver") => "check-register-merge-driver",

@@ -15,6 +15,7 @@ use crate::entry::path::matches_pattern;
 use crate::entry::{self, Entry, Id, Scope};
 use crate::index::hints::{
     Hint, HintKind, HintTable, attempts_of, hash_of, key_of_error, key_of_file, key_of_patterns, key_of_superseded,
+    success_after,
 };
 use crate::workspace::Workspace;
 
@@ -147,9 +148,7 @@ impl HintSource<'_> {
 
     /// Returns the first success at the task of a failed attempt after it.
     fn success_after(&self, row: &Hint) -> Option<(Id, Attempt)> {
-        let rows = self.table.rows(row.task);
-        let later = rows.iter().filter(|did| did.kind == HintKind::Did && did.at >= row.at);
-        later.min_by_key(|did| did.at).and_then(|did| self.attempt(did))
+        self.attempt(success_after(&self.table.rows(row.task), row)?)
     }
 
     fn attempt(&self, row: &Hint) -> Option<(Id, Attempt)> {
