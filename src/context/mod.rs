@@ -396,7 +396,7 @@ pub struct Context {
     pub rationale: String,
     /// How many of the run's attempts succeeded, and of how many.
     pub success_rate: SuccessRate,
-    /// Whether the memory is withheld from the task: see the setting `experiment.share`.
+    /// The arm of the experiment that the task is in: see the setting `experiment.share`.
     pub experiment: Option<Experiment>,
     /// The knowledge that it shows, in order.
     pub entries: Vec<Id>,

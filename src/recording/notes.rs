@@ -46,7 +46,7 @@ pub(crate) struct ContextNote {
     pub(crate) run: Option<String>,
     /// The knowledge that it showed.
     pub(crate) entries: Vec<Id>,
-    /// Whether the memory is withheld from the task.
+    /// The arm of the experiment that the task is in.
     #[serde(default)]
     pub(crate) experiment: Option<Experiment>,
     /// The git tree of the work tree at that time.

@@ -58,7 +58,7 @@ pub struct OpenAttempt {
     pub entries: Vec<Id>,
     /// What its context left out for space.
     pub left_out: Vec<Id>,
-    /// Whether the memory is withheld from its task.
+    /// The arm of the experiment that its task is in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub experiment: Option<Experiment>,
     /// The git tree of the work tree when it began, without `.ralph/`; none where there is no git.

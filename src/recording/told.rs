@@ -20,7 +20,7 @@ use super::spool::Spooled;
 use super::state_folders::StateFolders;
 use crate::agent_output::elements;
 use crate::context::Task;
-use crate::entry::Outcome;
+use crate::entry::{Experiment, Outcome};
 use crate::error::{Argument, Error, Result};
 use crate::index::catalog::{Catalog, RowId};
 use crate::journal::history::Report;
@@ -180,7 +180,7 @@ pub(crate) fn told_iteration(
 pub(crate) fn is_withheld(workspace: &Workspace, run: &str) -> bool {
     let begun = begun(workspace).unwrap_or_default().into_iter().rev().find(|open| open.run_id == run);
     let of_note = || last_of_run(workspace, run).and_then(|note| note.experiment);
-    begun.map_or_else(of_note, |open| open.experiment).is_some()
+    begun.map_or_else(of_note, |open| open.experiment) == Some(Experiment::Withheld)
 }
 
 /// Returns the iteration of another process's run that is at work on this task.

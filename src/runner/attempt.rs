@@ -17,7 +17,7 @@ use super::prompt::prompt;
 use super::report::{AgentReport, validated};
 use crate::agent_output::transcript::{AgentEvent, AgentSpending, Format, Reader, UNKNOWN_FORMAT};
 use crate::context::Task;
-use crate::entry::attempt::Outcome;
+use crate::entry::attempt::{Experiment, Outcome};
 use crate::error::{Error, Result};
 use crate::memory::{LiveActionKind, LivePhase, Memory, OpenAttempt};
 use crate::recording::LiveWriter;
@@ -164,7 +164,10 @@ impl RunningAttempt<'_, '_> {
             ("task", format!("{}\n", assignment.trim_end())),
             ("task_title", self.task.title.clone()),
             ("context", format!("{context}{tools}")),
-            ("progress", if self.attempt.experiment.is_none() { progress() } else { String::new() }),
+            (
+                "progress",
+                if self.attempt.experiment != Some(Experiment::Withheld) { progress() } else { String::new() },
+            ),
         ]);
         self.options.template.as_ref().map_or_else(|| Ok(prompt(values)), |template| template.prompt(values))
     }

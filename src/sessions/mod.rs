@@ -211,7 +211,7 @@ impl<'a> RunningHook<'a> {
         if self.record_kept() && self.workspace.settings.sessions_record == SessionRecording::Changes {
             self.record_earlier_sessions();
         }
-        self.withhold();
+        self.workspace.is_withheld = self.is_withheld();
         if gets_it { self.briefing() } else { None }
     }
 
@@ -243,8 +243,7 @@ impl<'a> RunningHook<'a> {
     }
 
     /// Returns what is known about the files of a tool's call and about the error in its output, once in a session.
-    fn tool(&mut self) -> Option<String> {
-        self.withhold();
+    fn tool(&self) -> Option<String> {
         let session = self.session.as_ref()?;
         let agent = self.call.payload.sub_agent.as_deref().unwrap_or_default();
         let root = self.workspace.root().canonicalize().ok()?;
@@ -252,7 +251,8 @@ impl<'a> RunningHook<'a> {
         let within = |file: &String| within_project(root?, work?, file);
         let files: Vec<String> = self.call.tool.files.iter().filter_map(within).collect();
         let is_new = &mut |id: &Id| session.claims(self.workspace, agent, id.as_str());
-        self.document(&hints(self.workspace, (&files, &self.call.tool.output), self.call.client(), is_new)?)
+        let about = (files.as_slice(), self.call.tool.output.as_str());
+        self.document(&hints(self.workspace, about, self.call.client(), &|| self.is_withheld(), is_new)?)
     }
 
     /// Returns entries about the prompt that the session has not been shown yet.
@@ -262,7 +262,7 @@ impl<'a> RunningHook<'a> {
         if !self.can_read() {
             return None;
         }
-        self.withhold();
+        self.workspace.is_withheld = self.is_withheld();
         let shown = self.session.as_ref().map_or_else(Vec::new, |name| name.read(self.workspace).shown);
         let (text, ids) = reminder(self.workspace, prompt, &shown)?;
         let document = self.document(&text)?;
@@ -337,10 +337,10 @@ impl<'a> RunningHook<'a> {
         }
     }
 
-    /// Withholds the memory from what is said from here on, if an experiment does so from the task of the run or session.
-    fn withhold(&mut self) {
+    /// Returns whether an experiment withholds the memory from the task of the run or session.
+    fn is_withheld(&self) -> bool {
         let run = self.call.run.clone().or_else(|| self.run());
-        self.workspace.is_withheld = run.is_some_and(|run| is_withheld(self.workspace, &run));
+        run.is_some_and(|run| is_withheld(self.workspace, &run))
     }
 
     /// Returns the run that the session's attempts belong to.

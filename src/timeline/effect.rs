@@ -6,12 +6,11 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use chrono::{DateTime, Utc};
 use serde::Serialize;
 
 use super::stats::{StatsFilter, key};
 use super::totals::AttemptTotals;
-use crate::entry::{Attempt, Id, Outcome};
+use crate::entry::{Attempt, Experiment, Id, Outcome};
 use crate::error::Problem;
 use crate::journal::history::AttemptSummary;
 use crate::journal::{both_areas, journal_path, of_feature, problems_of};
@@ -63,9 +62,9 @@ choice! {
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Effect {
-    /// The tasks with the memory that began between the first and the last one without it.
+    /// The tasks that the experiment left the memory.
     pub with_memory: EffectArm,
-    /// The tasks without the memory.
+    /// The tasks from which it withheld the memory.
     pub without_memory: EffectArm,
     /// Whether both arms have the ten tasks that an interval needs.
     #[serde(rename = "enough")]
@@ -103,8 +102,7 @@ pub struct EffectMeasure {
 
 /// What the journal says of a task.
 struct Trial {
-    is_withheld: bool,
-    began_at: DateTime<Utc>,
+    arm: Experiment,
     is_first_try: bool,
     /// How many attempts that count there were until it was done, or so far.
     attempts: usize,
@@ -130,11 +128,8 @@ fn effect_of(attempts: &[AttemptSummary], filter: &StatsFilter) -> Effect {
         }
     }
     let accepted = by_task.into_values().filter(|attempts| filter.accepts(attempts[0]));
-    let (without, mut with): (Vec<Trial>, Vec<Trial>) =
-        accepted.filter_map(|attempts| trial(&attempts)).partition(|trial| trial.is_withheld);
-    // Tasks of other times differ in more than the memory.
-    let times = || without.iter().map(|trial| trial.began_at);
-    with.retain(|trial| times().min() <= Some(trial.began_at) && Some(trial.began_at) <= times().max());
+    let (without, with): (Vec<Trial>, Vec<Trial>) =
+        accepted.filter_map(|attempts| trial(&attempts)).partition(|trial| trial.arm == Experiment::Withheld);
     let arms = [with.as_slice(), without.as_slice()];
     let [with_memory, without_memory] = arms.map(|trials| EffectArm {
         tasks: trials.len(),
@@ -160,15 +155,15 @@ pub fn effect_of_journal(journal: Vec<Attempt>) -> Effect {
     effect_of(&attempts, &StatsFilter::default())
 }
 
-/// Returns what the attempts at a task, oldest first, say; `None` if none counts.
+/// Returns what the attempts at a task, oldest first, say; `None` if none counts, or the task is out of the experiment.
 fn trial(attempts: &[&AttemptSummary]) -> Option<Trial> {
     let done = attempts.iter().position(|attempt| attempt.head.outcome == Outcome::Done);
     let until = &attempts[..done.map_or(attempts.len(), |done| done + 1)];
     let totals = AttemptTotals::of(until.iter().map(|attempt| &*attempt.head));
     let first = until.iter().find_map(|attempt| attempt.head.outcome.is_success())?;
     Some(Trial {
-        is_withheld: attempts[0].head.experiment.is_some(),
-        began_at: attempts[0].began_at,
+        // What no experiment assigned differs in more than the memory: other times, other people.
+        arm: attempts[0].head.experiment?,
         is_first_try: first,
         attempts: totals.counted,
         is_done: done.is_some(),
@@ -292,21 +287,18 @@ fn attempts_to_done(tasks: &[(usize, bool)]) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use chrono::TimeDelta;
-
     use super::*;
-    use crate::entry::Experiment;
     use crate::journal::history::tests::attempts;
 
-    /// Returns the attempts of tasks, each with the first letters of its outcomes; a capital one withholds the memory. A task
-    /// begins an hour after the one before.
+    /// Returns the attempts of tasks, each with the first letters of its outcomes; a capital one withholds the memory, and a dot
+    /// before it leaves the task out of the experiment.
     fn journal(tasks: &[&str]) -> Vec<AttemptSummary> {
         let of_task = |(number, outcomes): (u32, &&str)| {
-            let mut own = attempts(&outcomes.to_lowercase());
+            let mut own = attempts(&outcomes.trim_start_matches('.').to_lowercase());
+            let arm = if outcomes.starts_with(char::is_uppercase) { Experiment::Withheld } else { Experiment::Given };
             for attempt in &mut own {
                 attempt.task_id = Some(format!("t-{number}"));
-                attempt.began_at += TimeDelta::hours(number.into());
-                attempt.head.experiment = outcomes.starts_with(char::is_uppercase).then_some(Experiment::Withheld);
+                attempt.head.experiment = (!outcomes.starts_with('.')).then_some(arm);
                 attempt.head.cost_usd = Some(0.5);
             }
             own
@@ -316,8 +308,8 @@ mod tests {
 
     #[test]
     fn tasks_are_counted_by_the_arm_of_their_first_attempt() {
-        // What began before the first task without the memory, or after the last one, is left out, as is what never counted.
-        let tasks = ["d", "Fd", "d", "fd", "ifd", "i", "F", "d", "Bpd", "d"];
+        // What no experiment assigned is left out, as is what never counted.
+        let tasks = [".d", "Fd", "d", "fd", "ifd", "i", "F", ".f", "d", "Bpd", ".d"];
         let effect = effect_of(&journal(&tasks), &StatsFilter::default());
         let arms = [effect.with_memory, effect.without_memory].map(|arm| (arm.tasks, arm.unfinished));
         assert_eq!(arms, [(4, 0), (3, 1)]);

@@ -13,7 +13,7 @@ use serde::Serialize;
 use super::stats::{StatsFilter, key};
 use crate::context::{Budget, Run, Task, context_budget, gather, instructions};
 use crate::entry::path::{is_pattern, matches_pattern};
-use crate::entry::{Head, Id, Kind, Outcome};
+use crate::entry::{Experiment, Head, Id, Kind, Outcome};
 use crate::error::{Problem, Result};
 use crate::index::catalog::Catalog;
 use crate::index::hints::{Hint, attempts_of, key_of_error, rows_of, success_after};
@@ -189,7 +189,7 @@ fn streaks<'a>(
         }
         let own = std::mem::take(own);
         let failures = own.iter().filter(|attempt| attempt.head.outcome.is_failure_of_task()).count();
-        if failures > 0 && own[0].head.experiment.is_none() && filter.accepts(attempt) {
+        if failures > 0 && own[0].head.experiment != Some(Experiment::Withheld) && filter.accepts(attempt) {
             let needed = needed(attempt, known);
             let success = ReplayedSuccess { id: attempt.id.clone(), task_id: task.into_owned(), failures, needed };
             streaks.push(Streak { attempts: own, success });

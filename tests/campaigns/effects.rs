@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use chrono::{DateTime, TimeDelta};
+use chrono::DateTime;
 use ralph_memory::entry::{AttemptHead, Experiment, Outcome, Sections};
 use ralph_memory::internals::{effect_of_journal, entry::Attempt};
 use ralph_memory::{Source, memory::Effect};
@@ -101,14 +101,14 @@ fn journal(random: &mut Random, tasks: [usize; 2], rates: [usize; 2]) -> Vec<Att
             let mut head = AttemptHead::default();
             head.iteration = iteration;
             head.outcome = if is_done { Outcome::Done } else { Outcome::Failed };
-            head.experiment = (arm == 1).then_some(Experiment::Withheld);
+            head.experiment = Some([Experiment::Given, Experiment::Withheld][arm]);
             journal.push(Attempt {
                 run_id: "run-1a2b3c4d".to_owned(),
                 task_id: Some(format!("t-{number}")),
                 task_title: String::new(),
                 feature: None,
                 source: Source::Agent,
-                started_at: DateTime::UNIX_EPOCH + TimeDelta::hours(i64::try_from(number).unwrap()),
+                started_at: DateTime::UNIX_EPOCH,
                 head,
                 sections: Sections::default(),
             });

@@ -3,7 +3,7 @@
 use std::fs;
 
 use insta::assert_snapshot;
-use ralph_memory::entry::Outcome;
+use ralph_memory::entry::{Experiment, Outcome};
 use ralph_memory::memory::{Report, Run};
 use ralph_memory::{Memory, Task};
 use serde_json::{Value, json};
@@ -83,7 +83,7 @@ fn contexts_and_prompts_have_only_the_rules_of_people() {
     base.with(run.iter().chain(&more)).env("PATH", std::env::var_os("PATH").unwrap()).run().tells(
         1,
         &["2 retried"],
-        &[],
+        &["attempt 1 of 2 · memory withheld\n"],
     );
     for number in 1..=2 {
         check_rules("prompt", &base.read(&format!("prompt-{number}")));
@@ -92,6 +92,9 @@ fn contexts_and_prompts_have_only_the_rules_of_people() {
     let written = base.files(".ralph/journal");
     let n_withheld = written.iter().filter(|file| base.read(file).contains("\nexperiment: withheld\n")).count();
     assert_eq!(n_withheld, 3);
+    for line in [&["log"][..], &["show", &format!("task:{}", Task::id_of_title(TASK))]] {
+        assert_eq!(base.run(line).answer(0).matches("memory withheld").count(), 3, "{line:?}");
+    }
     // Without an experiment, all of it is shown.
     failed(&base, TASK, false);
     let context = base.run(["context", TASK, "--quiet"]).answer(0);
@@ -135,9 +138,16 @@ fn tools_say_that_they_withhold_something_until_the_attempt_is_recorded() {
     assert!(resources.contains("knowledge/twice") && !resources.contains("knowledge/cents"), "{resources}");
     let refused = agent.ask("resources/read", json!({"uri": "memory://knowledge/cents"})).to_string();
     assert!(refused.contains("withheld by experiment"), "{refused}");
-    // A person sees all of it.
-    for line in [&["search", "decimal money"][..], &["show", "cents"]] {
-        assert!(base.with(line).env(SHARE, "1").run().answer(0).contains(HIDDEN[0]));
+    // A person sees all of it, and the agent no more in its shell than by its tools.
+    let none = ["search zebra", "show cents"].map(|line| (line, 1));
+    for (line, code) in [("search decimal money", 0), ("list", 0), ("log", 0), ("context", 0)].into_iter().chain(none) {
+        let words: Vec<&str> = line.split(' ').collect();
+        let seen = base.with(&words).env("RALPH_RUN_ID", "run-0000000b").run();
+        check_withheld(line, &seen.stdout);
+        seen.tells(code, &[], &[WITHHELD]);
+        assert!(!seen.stderr.contains("nothing found"), "{seen}");
+        let shown = base.with(&words).env(SHARE, "1").run().stdout;
+        assert!(code == 1 || HIDDEN.iter().any(|hidden| shown.contains(hidden)) || line == "log", "{line}: {shown}");
     }
     // A task of the arm with the memory has it, even now.
     assert!(text(&agent.call("build_context", &json!({"task": other}))).contains(HIDDEN[0]));
@@ -187,10 +197,18 @@ fn a_task_keeps_the_arm_of_its_first_attempt() {
         let memory = base.memory_with(&[(SHARE, share)]);
         let open = memory.begin(&Task::new(title), &memory.new_run()).unwrap();
         let report = Report { outcome: Some(Outcome::Failed), ..Report::default() };
-        memory.finish(&open, &report).unwrap().attempt.head.experiment.is_some()
+        memory.finish(&open, &report).unwrap().attempt.head.experiment.map(Experiment::as_str)
     };
-    let steps =
-        [("one", "1", true), ("one", "0", true), ("two", "0", false), ("two", "1", false), ("three", "1", true)];
+    let [withheld, given] = [Some("withheld"), Some("given")];
+    let steps = [
+        ("one", "1", withheld),
+        ("one", "0", withheld),
+        ("two", "0", None),
+        ("two", "1", None),
+        ("three", "1e-300", given),
+        ("three", "1", given),
+        ("three", "0", given),
+    ];
     for (title, share, expected) in steps {
         assert_eq!(attempt(title, share), expected, "{title} with {share}");
     }
@@ -220,12 +238,17 @@ fn a_task_keeps_the_arm_of_its_first_attempt() {
     assert!(recorded.attempt.head.experiment.is_some());
 }
 
-/// Writes tasks with the first letters of their outcomes; a capital one withholds the memory.
+/// Writes tasks with the first letters of their outcomes; a capital one withholds the memory, and a dot before it leaves the
+/// task out of the experiment.
 fn journal(tasks: &[&str]) -> TestBase {
     let base = TestBase::new();
     for (number, outcomes) in tasks.iter().enumerate() {
-        let experiment = if outcomes.starts_with(char::is_uppercase) { "experiment: withheld\n" } else { "" };
-        for (iteration, letter) in (1..).zip(outcomes.to_lowercase().chars()) {
+        let experiment = match outcomes.chars().next() {
+            Some('.') => "",
+            Some(first) if first.is_uppercase() => "experiment: withheld\n",
+            _ => "experiment: given\n",
+        };
+        for (iteration, letter) in (1..).zip(outcomes.trim_start_matches('.').to_lowercase().chars()) {
             let outcome = if letter == 'd' { "done" } else { "failed" };
             let head = format!(
                 "run_id: run-{number:08}\niteration: {iteration}\ntask_id: t-{number:02}\ntask_title: Task\noutcome: {outcome}\n\
@@ -243,7 +266,7 @@ fn journal(tasks: &[&str]) -> TestBase {
 #[test]
 fn stats_compares_both_arms() {
     let mut tasks = ["Fd", "d"].repeat(10);
-    tasks.extend(["fd", "F"]);
+    tasks.extend(["fd", "F", ".d", ".f"]);
     let base = journal(&tasks);
     assert_snapshot!(
         "stats-effect",

@@ -4,6 +4,7 @@
 //! Only exact matches count, and nothing is searched. The table of hints says where to look; each file is opened, and
 //! quoted only if it is still the one that the table was made of.
 
+use std::cell::LazyCell;
 use std::cmp::Reverse;
 
 use super::briefing::{is_gone, is_loaded};
@@ -27,17 +28,20 @@ const MAX_ATTEMPTS: usize = 2;
 const MAX_LINES: usize = 50;
 
 /// Returns what a call of a tool that has to do with these `files` of the project, and with this `output` of a command that
-/// may have failed, should know. What the `client` reads by itself is left out. An item is shown only if `is_new` says so, which is asked for at most a few.
+/// may have failed, should know. What the `client` reads by itself is left out, and, if the memory `is_withheld`,
+/// all but the rules of people; this is asked only if there is something to show. An item is shown only if `is_new` says so,
+/// which is asked for at most a few.
 pub(crate) fn hints(
     workspace: &Workspace,
     (files, output): (&[String], &str),
     client: &str,
+    is_withheld: &dyn Fn() -> bool,
     is_new: &mut dyn FnMut(&Id) -> bool,
 ) -> Option<String> {
     if files.is_empty() && output.is_empty() {
         return None;
     }
-    let source = HintSource { workspace, table: workspace.hints()?, client };
+    let source = HintSource { workspace, table: workspace.hints()?, client, is_withheld: LazyCell::new(is_withheld) };
     let mut items = source.of_output(output);
     for file in files {
         items.extend(source.of_file(file));
@@ -61,6 +65,7 @@ struct HintSource<'a> {
     workspace: &'a Workspace,
     table: HintTable,
     client: &'a str,
+    is_withheld: LazyCell<bool, &'a dyn Fn() -> bool>,
 }
 
 impl HintSource<'_> {
@@ -161,6 +166,6 @@ impl HintSource<'_> {
         let bytes = self.workspace.store.read(&row.path).ok()?.bytes;
         let id = Id::of_path(&row.path)?;
         let read = (hash_of(&bytes) == row.bytes).then(|| (id, entry::read(&row.path, &bytes)));
-        read.filter(|(_, entry)| self.workspace.shows(&entry.head))
+        read.filter(|(_, entry)| entry.head.is_rule_of_person() || !*self.is_withheld)
     }
 }

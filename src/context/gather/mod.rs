@@ -154,7 +154,7 @@ pub(crate) fn gather(
         // If another attempt represents an attempt at the task, the run's attempts do not show it either.
         let is_read = |id: &Id| material.attempts.iter().any(|past| past.id == *id);
         material.journal.retain(|past| past.attempt.task_id != task.id || is_read(&past.id));
-        if precedents.experiment.is_some() {
+        if precedents.experiment == Some(Experiment::Withheld) {
             material = material.withheld();
         }
         let built = write::build(&material, budget, BODY_WORDS);
@@ -284,7 +284,7 @@ fn matches(
     let found = find(Kind::Knowledge, MAX_CANDIDATES, &|head| {
         class(head.category.as_deref()) != Class::Event
             && task.sees(&head.scope)
-            && (precedents.experiment.is_none() || head.is_rule_of_person())
+            && (precedents.experiment != Some(Experiment::Withheld) || head.is_rule_of_person())
     })?;
     let (learnings, knowledge) = references(workspace, relevant(found));
     let is_other_task = |head: &Head| head.task_id.as_ref() != task.id.as_ref();

@@ -111,7 +111,7 @@ choice! {
 }
 
 choice! {
-    /// The arm of an experiment (see the setting `experiment.share`) that a task is in, unless it is the one with the memory.
+    /// The arm of an experiment (see the setting `experiment.share`) that a task is in.
     ///
     /// ```
     /// use ralph_memory::entry::Experiment;
@@ -120,6 +120,8 @@ choice! {
     pub enum Experiment {
         /// Agents do without the memory.
         Withheld = "withheld",
+        /// Agents have the memory.
+        Given = "given",
     }
 }
 
@@ -246,7 +248,7 @@ pub struct AttemptHead {
     pub files: Files,
     /// `validation`.
     pub validation: Option<Validation>,
-    /// `experiment`: whether the memory was withheld from its task.
+    /// `experiment`: the arm of its task; `None` if no experiment assigned one.
     #[serde(default)]
     pub experiment: Option<Experiment>,
     /// `context`: the knowledge that its context included.
