@@ -12,7 +12,7 @@ use super::session_run::{SESSION, is_session};
 use crate::context::{Run, Task};
 use crate::entry::{Experiment, is_ahead};
 use crate::index::catalog::{Area, Catalog};
-use crate::journal::history::{AttemptSummary, arm};
+use crate::journal::history::AttemptSummary;
 use crate::journal::{self, both_areas, latest_start, run_of};
 use crate::workspace::Workspace;
 
@@ -100,7 +100,7 @@ fn newest<T: Ord>(workspace: &Workspace, runs: impl Iterator<Item = (T, String)>
 }
 
 /// Returns the task with this id from the last attempt at it, the number of attempts, and the arm of the experiment that the
-/// task is in.
+/// first one put it in.
 pub(super) fn known_task(workspace: &Workspace, task_id: &str) -> (Task, usize, Option<Experiment>) {
     let catalogs = both_areas(workspace);
     let catalogs = catalogs.each_ref();
@@ -118,5 +118,5 @@ pub(super) fn known_task(workspace: &Workspace, task_id: &str) -> (Task, usize, 
                 .unwrap_or_else(|| task_id.to_owned()),
         )
     };
-    (task, known.len(), arm(&known, task_id, workspace.settings.experiment_share))
+    (task, known.len(), known.first().and_then(|first| first.head.experiment))
 }
