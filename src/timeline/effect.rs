@@ -104,10 +104,8 @@ pub struct EffectMeasure {
 struct Trial {
     arm: Experiment,
     is_first_try: bool,
-    /// How many attempts that count there were until it was done, or so far.
-    attempts: usize,
     is_done: bool,
-    /// The sums over all attempts until then.
+    /// The sums over all attempts until it was done, or so far.
     totals: AttemptTotals,
 }
 
@@ -165,7 +163,6 @@ fn trial(attempts: &[&AttemptSummary]) -> Option<Trial> {
         // What no experiment assigned differs in more than the memory: other times, other people.
         arm: attempts[0].head.experiment?,
         is_first_try: first,
-        attempts: totals.counted,
         is_done: done.is_some(),
         totals,
     })
@@ -181,21 +178,17 @@ fn measure(name: EffectMeasureKind, arms: [&[Trial]; 2]) -> EffectMeasure {
     let (values, interval) = match name {
         EffectMeasureKind::FirstTry => {
             let counts = arms.map(|trials| (trials.iter().filter(|trial| trial.is_first_try).count(), trials.len()));
-            let is_enough = counts.iter().all(|(_, tasks)| *tasks >= MIN_TASKS);
-            (
-                counts.map(|count| (count.1 > 0).then(|| rate(count))),
-                is_enough.then(|| interval_of_rates(counts, QUANTILE)),
-            )
+            let (rates, enough) = mean_of(&|trial| Some(f64::from(u8::from(trial.is_first_try))));
+            (rates, enough.map(|_| interval_of_rates(counts, QUANTILE)))
         }
         EffectMeasureKind::AttemptsToDone => {
-            let values = arms.map(|trials| trials.iter().map(|trial| (trial.attempts, trial.is_done)).collect());
+            let values = arms.map(|trials| trials.iter().map(|trial| (trial.totals.counted, trial.is_done)).collect());
             compared(values.each_ref().map(Vec::as_slice), &attempts_to_done)
         }
         EffectMeasureKind::CostUsd => mean_of(&|trial| trial.totals.cost_usd),
         EffectMeasureKind::Tokens => mean_of(&|trial| {
-            let AttemptTotals { tokens_in, tokens_out, .. } = trial.totals;
-            let sum = tokens_in.unwrap_or_default().saturating_add(tokens_out.unwrap_or_default());
-            (tokens_in.is_some() || tokens_out.is_some()).then_some(sum as f64)
+            let kinds = [trial.totals.tokens_in, trial.totals.tokens_out];
+            kinds.into_iter().flatten().reduce(u64::saturating_add).map(|tokens| tokens as f64)
         }),
         EffectMeasureKind::DurationSecs => mean_of(&|trial| trial.totals.duration_secs),
     };

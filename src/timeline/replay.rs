@@ -50,7 +50,7 @@ pub struct Replay {
     pub successes: Vec<ReplayedSuccess>,
     /// How many entries they needed in all; an entry counts once for each of them.
     pub needed: usize,
-    /// Of these, how many were changed after the attempt began: what the contexts said then is not known.
+    /// Of these, how many were changed after the first of the attempts began: what the contexts said then is not known.
     pub changed_since: usize,
     /// Of these, how many are archived or gone, so that no rebuilt context has them.
     pub gone: usize,
@@ -109,6 +109,13 @@ pub struct ReplayedErrors {
     pub unspecific: usize,
 }
 
+/// Knowledge as it is now.
+struct KnownEntry {
+    head: Head,
+    path: String,
+    is_archived: bool,
+}
+
 /// The attempts at a task from the one after its last success to the next success.
 struct Streak<'a> {
     attempts: Vec<&'a AttemptSummary>,
@@ -132,13 +139,13 @@ pub(crate) fn replay(
     let streaks = streaks(&attempts, filter, &known);
     let needed = || streaks.iter().flat_map(|streak| streak.success.needed.iter().map(move |id| (streak, id)));
     let is_changed = |(streak, id): &(&Streak<'_>, &Id)| {
-        known.get(*id).is_some_and(|(head, _)| head.updated_at > Some(streak.attempts[0].began_at))
+        known.get(*id).is_some_and(|known| known.head.updated_at > Some(streak.attempts[0].began_at))
     };
     let tokens = tokens(workspace, &known, &streaks);
     let mut replay = Replay {
         needed: needed().count(),
         changed_since: needed().filter(is_changed).count(),
-        gone: needed().filter(|(_, id)| known.get(*id).is_none_or(|(_, is_archived)| *is_archived)).count(),
+        gone: needed().filter(|(_, id)| known.get(*id).is_none_or(|known| known.is_archived)).count(),
         contexts: vec![ReplayedContexts::of("recorded", &streaks, &tokens, &mut |attempt| {
             Ok((attempt.head.context.clone(), None))
         })?],
@@ -158,14 +165,13 @@ pub(crate) fn replay(
     Ok(replay)
 }
 
-/// Returns the knowledge in these catalogs, the live one first, and whether it is archived.
-fn knowledge(catalogs: &[&Catalog]) -> HashMap<Id, (Head, bool)> {
+/// Returns the knowledge in these catalogs, the live one first.
+fn knowledge(catalogs: &[&Catalog]) -> HashMap<Id, KnownEntry> {
     let mut known = HashMap::new();
     for (at, catalog) in catalogs.iter().enumerate() {
         for row in catalog.knowledge_rows() {
-            if let Some(id) = catalog.id(row) {
-                known.entry(id).or_insert_with(|| (catalog.head(row), at > 0));
-            }
+            let entry = || KnownEntry { head: catalog.head(row), path: catalog.path(row), is_archived: at > 0 };
+            catalog.id(row).map(|id| known.entry(id).or_insert_with(entry));
         }
     }
     known
@@ -176,7 +182,7 @@ fn knowledge(catalogs: &[&Catalog]) -> HashMap<Id, (Head, bool)> {
 fn streaks<'a>(
     attempts: &'a [AttemptSummary],
     filter: &StatsFilter,
-    known: &HashMap<Id, (Head, bool)>,
+    known: &HashMap<Id, KnownEntry>,
 ) -> Vec<Streak<'a>> {
     let mut open: HashMap<Cow<'_, str>, Vec<&AttemptSummary>> = HashMap::new();
     let mut streaks = Vec::new();
@@ -199,14 +205,14 @@ fn streaks<'a>(
 }
 
 /// Returns the entries that a success needed.
-fn needed(success: &AttemptSummary, known: &HashMap<Id, (Head, bool)>) -> Vec<Id> {
+fn needed(success: &AttemptSummary, known: &HashMap<Id, KnownEntry>) -> Vec<Id> {
     let files = &success.head.files;
     let is_touched = |path: &String| {
         let is_it = |file: &String| nfc(file) == nfc(path) || is_pattern(path) && matches_pattern(path, file);
         files.created.iter().chain(&files.modified).any(is_it)
     };
     let is_about = |head: &Head| head.valid && head.existed(success.began_at) && head.files.iter().any(is_touched);
-    let mut named: Vec<&Id> = known.iter().filter(|(_, (head, _))| is_about(head)).map(|(id, _)| id).collect();
+    let mut named: Vec<&Id> = known.iter().filter(|(_, known)| is_about(&known.head)).map(|(id, _)| id).collect();
     named.sort_unstable();
     let mut needed = success.head.context.clone();
     needed.extend(named.into_iter().filter(|id| !success.head.context.contains(id)).cloned());
@@ -214,17 +220,12 @@ fn needed(success: &AttemptSummary, known: &HashMap<Id, (Head, bool)>) -> Vec<Id
 }
 
 /// Returns how many tokens the entries have that contexts of these attempts may show.
-fn tokens(workspace: &Workspace, known: &HashMap<Id, (Head, bool)>, streaks: &[Streak<'_>]) -> HashMap<Id, usize> {
-    if streaks.is_empty() {
-        return HashMap::new();
-    }
-    let catalogs = both_areas(workspace);
-    let of = |id: &Id| {
-        let path = catalogs.iter().find_map(|catalog| catalog.row_of_id(id).map(|row| catalog.path(row)))?;
-        let entry = workspace.read_beginning(&path)?;
-        Some(Budget::tokens(0).cost(&format!("{}\n{}", entry.head.title, entry.said())))
+fn tokens(workspace: &Workspace, known: &HashMap<Id, KnownEntry>, streaks: &[Streak<'_>]) -> HashMap<Id, usize> {
+    let of = |(id, known): (&Id, &KnownEntry)| {
+        let entry = workspace.read_beginning(&known.path)?;
+        Some((id.clone(), Budget::tokens(0).cost(&format!("{}\n{}", entry.head.title, entry.said()))))
     };
-    known.keys().filter_map(|id| Some((id.clone(), of(id)?))).collect()
+    known.iter().filter(|_| !streaks.is_empty()).filter_map(of).collect()
 }
 
 /// Returns the context that an attempt would have had from what existed when it began.
