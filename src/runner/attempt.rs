@@ -166,7 +166,7 @@ impl RunningAttempt<'_, '_> {
             ("context", format!("{context}{tools}")),
             (
                 "progress",
-                if self.attempt.experiment != Some(Experiment::Withheld) { progress() } else { String::new() },
+                if self.attempt.experiment == Some(Experiment::Withheld) { String::new() } else { progress() },
             ),
         ]);
         self.options.template.as_ref().map_or_else(|| Ok(prompt(values)), |template| template.prompt(values))
