@@ -52,10 +52,11 @@ impl fmt::Debug for Experiments {
 }
 
 /// Makes so many journals of each kind. Of 2,000, the intervals must hold the truth in 93 to 97 of a hundred; an effect of 30
-/// points must be found in 80 of a hundred, and one that is not there claimed in five. Fewer journals may be off by 12 more.
+/// points must be found in 80 of a hundred, and one that is not there claimed in five, except for the error of such a
+/// sample, of which one in the hundred is two standard ones. Fewer journals may be off by 12.
 pub(crate) fn run(size: usize, seed: u64) -> Vec<Experiments> {
     let mut random = Random(seed);
-    let slack = if size < 2_000 { 0.12 } else { 0.0 };
+    let slack = if size < 2_000 { 0.12 } else { 0.01 };
     let experiments = EXPERIMENTS.map(|kind @ (tasks, rate, effect)| {
         let truth = [truth(rate + effect), truth(rate)];
         let attempts = truth[0] - truth[1];
