@@ -72,6 +72,14 @@ pub(crate) fn class(category: Option<&str>) -> Class {
     }
 }
 
+/// The categories of what an agent must keep to.
+const RULES: [&str; 4] = ["pitfall", "anti_pattern", "decision", "architecture_decision"];
+
+/// Returns whether this is the category of what an agent must keep to: decisions and pitfalls.
+pub(crate) fn is_rule(category: &str) -> bool {
+    RULES.contains(&category)
+}
+
 /// Knowledge to be written.
 ///
 /// ```

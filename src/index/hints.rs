@@ -58,7 +58,7 @@ pub(crate) enum HintKind {
 /// A row of the table.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Hint {
-    key: u64,
+    pub(crate) key: u64,
     pub(crate) kind: HintKind,
     /// The entry's file, relative to `.ralph/`.
     pub(crate) path: String,
@@ -318,6 +318,11 @@ pub(crate) fn attempts_of(rows: &[Hint]) -> Vec<&Hint> {
         return Vec::new();
     }
     rows.iter().filter(|row| matches!(row.kind, HintKind::Failed | HintKind::Changed(true) | HintKind::Did)).collect()
+}
+
+/// Returns the first success after a failed attempt, among the rows of its task.
+pub(crate) fn success_after<'a>(rows: &'a [Hint], failed: &Hint) -> Option<&'a Hint> {
+    rows.iter().filter(|did| did.kind == HintKind::Did && did.at >= failed.at).min_by_key(|did| did.at)
 }
 
 /// Returns the hash of a file's bytes that rows have.

@@ -138,7 +138,7 @@ impl Memory {
     pub fn hook(mut self, call: &HookCall, is_over: &dyn Fn() -> bool) -> HookAnswer {
         self.workspace.is_hurried = true;
         let _operation = self.operation("hook");
-        sessions::fire(&self.workspace, &self.state_folders, call, is_over)
+        sessions::fire(&mut self.workspace, &self.state_folders, call, is_over)
     }
 
     /// Handles the call of a hook while the settings cannot be read, for this `reason`, in a memory of
@@ -146,7 +146,7 @@ impl Memory {
     /// them, and the log of the hooks gets the reason.
     pub fn hook_without_settings(mut self, call: &HookCall, reason: &str) -> HookAnswer {
         self.workspace.is_hurried = true;
-        sessions::fire_without_settings(&self.workspace, &self.state_folders, call, reason)
+        sessions::fire_without_settings(&mut self.workspace, &self.state_folders, call, reason)
     }
 
     /// Gives up an attempt in which nothing happened: the journal does not mention it.

@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::journal::history::TouchedFile;
 use crate::journal::{self, AttemptView, Found, RecurringError};
 use crate::recording::{self, LiveRun};
-use crate::timeline::{self, Log, LogFilter, Overview, RunView, Stats, StatsFilter, TaskView};
+use crate::timeline::{self, Effect, Log, LogFilter, Overview, Replay, RunView, Stats, StatsFilter, TaskView};
 
 impl Memory {
     /// Returns the number that the run's next iteration gets: the one after the highest that has room behind it. So a
@@ -76,6 +76,23 @@ impl Memory {
     /// and the files touched most.
     pub fn stats(&self, filter: &StatsFilter) -> Stats {
         timeline::stats(&self.workspace, filter)
+    }
+
+    /// Returns what the memory is worth according to the experiment of `experiment.share`: tasks that the filter accepts with
+    /// the memory, compared with those without.
+    pub fn effect(&self, filter: &StatsFilter) -> Effect {
+        timeline::effect(&self.workspace, filter)
+    }
+
+    /// Returns what contexts had of what later successes needed, and which repeated errors `hook tool` would have explained,
+    /// according to the journal. With a memory of `changed` settings, the contexts are also rebuilt under the settings of both.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Memory::context`].
+    pub fn replay(mut self, filter: &StatsFilter, changed: Option<Memory>) -> Result<Replay> {
+        let changed = changed.map(|memory| (memory.workspace, memory.semantic));
+        timeline::replay(&mut self.workspace, &self.semantic, filter, changed)
     }
 
     /// Returns everything about a task: its state, and its attempts side by side. `None` if there was no attempt at it.

@@ -69,7 +69,8 @@ pub use crate::sessions::{HookAnswer, HookCall, HookEvent};
 pub use crate::store::OperationScope;
 #[doc(hidden)]
 pub use crate::timeline::{
-    AttemptTotals, FeatureStats, Log, LogFilter, ModelStats, NextModel, Overview, RunView, Stats, StatsFilter,
+    AttemptTotals, Effect, EffectArm, EffectMeasure, EffectMeasureKind, FeatureStats, Log, LogFilter, ModelStats,
+    NextModel, Overview, Replay, ReplayedContexts, ReplayedErrors, ReplayedSuccess, RunView, Stats, StatsFilter,
     StuckTask, TaskCounts, TaskInRun, TaskState, TaskView,
 };
 #[doc(hidden)]
@@ -215,6 +216,8 @@ impl Memory {
             lock_timeout: LOCK_TIMEOUT,
             is_hurried: false,
             feature: None,
+            is_withheld: false,
+            as_of: None,
         };
         Memory { workspace, semantic, state_folders: StateFolders::default() }
     }
@@ -270,6 +273,17 @@ impl Memory {
         &self.workspace.settings_problems
     }
 
+    /// Takes a value for a setting, as an environment variable would have it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Invalid`] if there is no such setting, or the value is not one of it.
+    pub fn with_setting(mut self, key: &str, value: &str) -> Result<Memory> {
+        self.workspace.settings.set(key, value)?;
+        self.semantic = SemanticMemory::new(&self.workspace.settings, self.workspace.root());
+        Ok(self)
+    }
+
     /// Tells `observer` what calls are doing, as it happens: work that may take a while begins, advances entry by
     /// entry, and ends. Pieces of work are nested, and each one that begins also ends, even if the call fails or
     /// panics.
@@ -323,6 +337,19 @@ impl Memory {
     pub fn of_feature(mut self, feature: &str) -> Memory {
         self.workspace.feature = Some(feature.to_owned());
         self
+    }
+
+    /// Withholds from every answer all but the rules of people, if `experiment.share` withholds the memory from the task that
+    /// this run or session works on. Writes are not limited. Without a task, nothing is withheld.
+    #[must_use]
+    pub fn withholding_from(mut self, run: &str) -> Memory {
+        self.workspace.is_withheld = crate::recording::is_withheld(&self.workspace, run);
+        self
+    }
+
+    /// Returns whether answers lack what is [withheld](Memory::withholding_from).
+    pub fn is_withheld(&self) -> bool {
+        self.workspace.is_withheld
     }
 
     /// Lets values with these [fingerprints](crate::text::secret::Secret::fingerprint) pass, in addition to those that

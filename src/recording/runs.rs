@@ -10,7 +10,7 @@ use chrono::TimeDelta;
 use super::begun::begun;
 use super::session_run::{SESSION, is_session};
 use crate::context::{Run, Task};
-use crate::entry::is_ahead;
+use crate::entry::{Experiment, is_ahead};
 use crate::index::catalog::{Area, Catalog};
 use crate::journal::history::AttemptSummary;
 use crate::journal::{self, both_areas, latest_start, run_of};
@@ -99,8 +99,9 @@ fn newest<T: Ord>(workspace: &Workspace, runs: impl Iterator<Item = (T, String)>
     latest.into_iter().map(|(_, run)| (written(&run), run)).max().map(|(_, run)| run)
 }
 
-/// Returns the task with this id from the last attempt at it, and the number of attempts.
-pub(super) fn known_task(workspace: &Workspace, task_id: &str) -> (Task, usize) {
+/// Returns the task with this id from the last attempt at it, the number of attempts, and the arm of the experiment that the
+/// first one put it in.
+pub(super) fn known_task(workspace: &Workspace, task_id: &str) -> (Task, usize, Option<Experiment>) {
     let catalogs = both_areas(workspace);
     let catalogs = catalogs.each_ref();
     let known = journal::summaries(workspace.now(), &catalogs, |catalog| catalog.rows_of_task(task_id));
@@ -117,5 +118,5 @@ pub(super) fn known_task(workspace: &Workspace, task_id: &str) -> (Task, usize) 
                 .unwrap_or_else(|| task_id.to_owned()),
         )
     };
-    (task, known.len())
+    (task, known.len(), known.first().and_then(|first| first.head.experiment))
 }

@@ -56,6 +56,8 @@ pub struct HookCall {
     /// What the client says about the call of a tool; nothing at another event.
     pub(super) tool: ToolUse,
     folder: Option<PathBuf>,
+    /// The run of the loop in which it happens.
+    pub(super) run: Option<String>,
 }
 
 impl HookCall {
@@ -89,7 +91,8 @@ impl HookCall {
         let variables = FOLDERS.iter().filter_map(|name| variable(name)).map(PathBuf::from);
         let mut folders = payload.folder.iter().map(PathBuf::from).chain(variables);
         let folder = folders.find(|folder| folder.is_absolute() && folder.is_dir());
-        Ok(HookCall { event, client, payload, tool, folder })
+        let run = variable("RALPH_RUN_ID").and_then(|run| run.into_string().ok()).filter(|run| !run.is_empty());
+        Ok(HookCall { event, client, payload, tool, folder, run })
     }
 
     /// Adds a problem of the input, for the log of the hooks.

@@ -4,6 +4,7 @@
 //! it names. No server is contacted, so that nobody waits for one; the next command embeds what was written.
 
 use std::ops::Range;
+use std::path::PathBuf;
 
 use chrono::{DateTime, Utc};
 
@@ -20,6 +21,7 @@ use crate::recording::{
 };
 use crate::search::semantic::SemanticMemory;
 use crate::settings::Settings;
+use crate::store::remove_private;
 use crate::workspace::Workspace;
 
 /// How many tasks one message may end.
@@ -234,6 +236,14 @@ impl EndedTasks {
 /// Returns the semantic memory for a call that contacts no server.
 fn no_servers(workspace: &Workspace) -> SemanticMemory {
     SemanticMemory::new(&Settings::default(), workspace.root())
+}
+
+/// Removes the file of a message after it was recorded.
+pub(super) fn remove(kept: Option<PathBuf>) {
+    if let Some(path) = kept {
+        // If it stays, the next hook finds everything recorded, and removes it.
+        let _ = remove_private(&path);
+    }
 }
 
 #[cfg(test)]

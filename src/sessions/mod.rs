@@ -27,16 +27,15 @@ use std::io;
 use std::path::PathBuf;
 
 use self::loop_claims::is_imported;
-use self::message::{record_message, says_anything};
+use self::message::{record_message, remove, says_anything};
 use self::session::{MAX_ASKED, Session, SessionName, is_resumed, kept_sessions, told_attempts};
 use self::session_work::{reason, record_session, tell};
 use crate::agent_output::transcript::within_project;
 use crate::context::{BriefingRequest, Budget, briefing, hints, reminder};
 use crate::entry::Id;
 use crate::index::catalog::Area;
-use crate::recording::{SessionMessage, StateFolders, keep_message, kept_messages, session_run};
+use crate::recording::{SessionMessage, StateFolders, is_withheld, keep_message, kept_messages, session_run};
 use crate::settings::SessionRecording;
-use crate::store::remove_private;
 use crate::workspace::Workspace;
 
 pub use self::call::{HookCall, HookEvent};
@@ -82,7 +81,7 @@ pub struct HookAnswer {
 
 /// Handles a call of a hook until the time `is_over`; this is first asked after a message has been saved.
 pub(crate) fn fire(
-    workspace: &Workspace,
+    workspace: &mut Workspace,
     folders: &StateFolders,
     call: &HookCall,
     is_over: &dyn Fn() -> bool,
@@ -97,7 +96,7 @@ pub(crate) fn fire(
 /// Handles a call of a hook if the settings cannot be read for this `reason`: a message is kept for a later hook, and
 /// the reason goes to the log.
 pub(crate) fn fire_without_settings(
-    workspace: &Workspace,
+    workspace: &mut Workspace,
     folders: &StateFolders,
     call: &HookCall,
     reason: &str,
@@ -127,7 +126,7 @@ enum Kept {
 
 /// A hook at work.
 struct RunningHook<'a> {
-    workspace: &'a Workspace,
+    workspace: &'a mut Workspace,
     folders: &'a StateFolders,
     call: &'a HookCall,
     session: Option<SessionName>,
@@ -141,7 +140,7 @@ struct RunningHook<'a> {
 
 impl<'a> RunningHook<'a> {
     fn new(
-        workspace: &'a Workspace,
+        workspace: &'a mut Workspace,
         folders: &'a StateFolders,
         call: &'a HookCall,
         is_over: &'a dyn Fn() -> bool,
@@ -212,6 +211,7 @@ impl<'a> RunningHook<'a> {
         if self.record_kept() && self.workspace.settings.sessions_record == SessionRecording::Changes {
             self.record_earlier_sessions();
         }
+        self.workspace.is_withheld = self.is_withheld();
         if gets_it { self.briefing() } else { None }
     }
 
@@ -251,7 +251,8 @@ impl<'a> RunningHook<'a> {
         let within = |file: &String| within_project(root?, work?, file);
         let files: Vec<String> = self.call.tool.files.iter().filter_map(within).collect();
         let is_new = &mut |id: &Id| session.claims(self.workspace, agent, id.as_str());
-        self.document(&hints(self.workspace, (&files, &self.call.tool.output), self.call.client(), is_new)?)
+        let about = (files.as_slice(), self.call.tool.output.as_str());
+        self.document(&hints(self.workspace, about, self.call.client(), &|| self.is_withheld(), is_new)?)
     }
 
     /// Returns entries about the prompt that the session has not been shown yet.
@@ -261,6 +262,7 @@ impl<'a> RunningHook<'a> {
         if !self.can_read() {
             return None;
         }
+        self.workspace.is_withheld = self.is_withheld();
         let shown = self.session.as_ref().map_or_else(Vec::new, |name| name.read(self.workspace).shown);
         let (text, ids) = reminder(self.workspace, prompt, &shown)?;
         let document = self.document(&text)?;
@@ -333,6 +335,12 @@ impl<'a> RunningHook<'a> {
         {
             record_session(self.workspace, &name, self.call.payload.messages.as_deref(), &mut self.notes);
         }
+    }
+
+    /// Returns whether an experiment withholds the memory from the task of the run or session.
+    fn is_withheld(&self) -> bool {
+        let run = self.call.run.clone().or_else(|| self.run());
+        run.is_some_and(|run| is_withheld(self.workspace, &run))
     }
 
     /// Returns the run that the session's attempts belong to.
@@ -435,14 +443,6 @@ impl<'a> RunningHook<'a> {
                 }
             }
         }
-    }
-}
-
-/// Removes the file of a message after it was recorded.
-fn remove(kept: Option<PathBuf>) {
-    if let Some(path) = kept {
-        // If it stays, the next hook finds everything recorded, and removes it.
-        let _ = remove_private(&path);
     }
 }
 

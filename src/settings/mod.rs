@@ -77,7 +77,7 @@ mod tests {
     }
 
     /// Every setting with a value that is not its default.
-    const OTHER_VALUES: [(&str, &str); 32] = [
+    const OTHER_VALUES: [(&str, &str); 33] = [
         ("search.limit", "1"),
         ("context.budget", "1"),
         ("strategy.name", "\"fixed\""),
@@ -94,6 +94,7 @@ mod tests {
         ("events.limits", "{ per_task = 1, per_section = 1, per_feature = 1, per_project = 1, in_all = 1 }"),
         ("git.commit", "\"each-iteration\""),
         ("sessions.record", "\"nothing\""),
+        ("experiment.share", "0.2"),
         ("secrets.allowed", "[\"0123abcd\"]"),
         ("safe.directories", "[\"/srv/project\", \"/srv/*\", \"*\"]"),
         ("maintenance.learnings", "1"),
@@ -278,7 +279,8 @@ mod tests {
         assert_eq!(
             keys,
             [
-                &["run.agent", "run.verify", "run.summarize", "git.commit", "sessions.record", "safe.directories"][..],
+                &["run.agent", "run.verify", "run.summarize", "git.commit", "sessions.record", "experiment.share"][..],
+                &["safe.directories"],
                 &of_servers
             ]
             .concat()
@@ -295,6 +297,7 @@ mod tests {
                 "safe.directories" => "trust-in-project",
                 "git.commit" => "commit-in-project",
                 "sessions.record" => "recording-in-project",
+                "experiment.share" => "experiment-in-project",
                 key if key.starts_with("run.") => "command-in-project",
                 _ => "server-in-project",
             };

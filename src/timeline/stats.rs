@@ -45,6 +45,13 @@ pub struct StatsFilter {
     pub since: Option<DateTime<Utc>>,
 }
 
+impl StatsFilter {
+    pub(super) fn accepts(&self, attempt: &AttemptSummary) -> bool {
+        let is_of_feature = |wanted: &String| is_same_name(attempt.feature.as_deref(), Some(wanted));
+        self.feature.as_ref().is_none_or(is_of_feature) && self.since.is_none_or(|since| attempt.began_at >= since)
+    }
+}
+
 /// The result of [`Memory::stats`](crate::Memory::stats).
 ///
 /// ```
@@ -180,10 +187,7 @@ pub(crate) fn stats(workspace: &Workspace, filter: &StatsFilter) -> Stats {
     // All attempts decide the state of a task: two features may have tasks with the same title, which are one task.
     let mut attempts = of_feature(workspace.now(), &catalogs, None);
     let tasks = task_states(&attempts);
-    attempts.retain(|attempt| {
-        let is_of_feature = |wanted: &String| is_same_name(attempt.feature.as_deref(), Some(wanted));
-        filter.feature.as_ref().is_none_or(is_of_feature) && filter.since.is_none_or(|since| attempt.began_at >= since)
-    });
+    attempts.retain(|attempt| filter.accepts(attempt));
     let mut by_feature: HashMap<Option<Cow<'_, str>>, Vec<&AttemptSummary>> = HashMap::new();
     for attempt in &attempts {
         by_feature.entry(key(attempt.feature.as_deref())).or_default().push(attempt);
@@ -206,7 +210,7 @@ pub(crate) fn stats(workspace: &Workspace, filter: &StatsFilter) -> Stats {
 }
 
 /// Returns a name in the form in which names are compared.
-fn key(name: Option<&str>) -> Option<Cow<'_, str>> {
+pub(super) fn key(name: Option<&str>) -> Option<Cow<'_, str>> {
     name.map(nfc)
 }
 

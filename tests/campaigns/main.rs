@@ -22,6 +22,7 @@ mod calls;
 mod clocks;
 mod corruption;
 mod crowds;
+mod effects;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #[path = "faults.rs"]
 mod fault_campaign;
@@ -62,7 +63,7 @@ type Campaign = (&'static str, &'static str, fn(&Order) -> Done);
 /// The arguments of most campaigns.
 const COUNTED: &str = "[SIZE [SEED]]";
 
-const CAMPAIGNS: [Campaign; 21] = [
+const CAMPAIGNS: [Campaign; 22] = [
     ("kill-entries", COUNTED, |order| order.report(10_000, kills::entries)),
     ("kill-commits", COUNTED, |order| order.report(5_000, kills::commits)),
     ("writers", COUNTED, |order| order.report(2_000, |place, program, size, _| crowds::writers(place, program, size))),
@@ -91,6 +92,7 @@ const CAMPAIGNS: [Campaign; 21] = [
     ("secrets", "[--show] [SECRETS [CLEAN [SEED]]]", report::secrets),
     ("soak", "[MINUTES [SEED]]", soak::run),
     ("briefings", "[DAYS [SEED [PAGES]]]", briefings_of_a_year),
+    ("effects", COUNTED, |order| order.report(2_000, |_, _, size, seed| effects::run(size, seed))),
     ("year", "[SEED]", year_of_a_project),
 ];
 
@@ -280,6 +282,10 @@ fn year_of_a_project(order: &Order) -> Done {
     writeln!(out, "{size:?}, seed {seed}")?;
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/search");
     writeln!(out, "{:?}", year::live(folder.path(), &golden, size, seed))?;
+    let mut replay = std::process::Command::new(&order.program);
+    replay.args(["stats", "--replay", "--set", "context.budget=9000"]).current_dir(folder.path());
+    let replayed = replay.env_clear().env("HOME", folder.path()).output()?;
+    writeln!(out, "{}{}", String::from_utf8_lossy(&replayed.stdout), String::from_utf8_lossy(&replayed.stderr))?;
     Ok(())
 }
 

@@ -12,7 +12,8 @@ use crate::support::TestBase;
 const WITHOUT: [&str; 6] = ["completions", "help", "hook", "man", "mcp", "merge-driver"];
 /// Definitions of what answers are made of.
 const PARTS: &str = "operation answer attempt change entry error feature-stats found-entry full-entry imported link listed-entry \
-    live-action live-run merged model-stats moved occurrence problem recurring-error task-in-run totals touched-file usage";
+    effect-arm effect-measure live-action live-run merged model-stats moved occurrence problem recurring-error replayed-contexts \
+    replayed-success task-in-run totals touched-file usage";
 
 /// Returns a memory of which every command has something to say.
 fn sample() -> TestBase {
@@ -63,7 +64,7 @@ const BEFORE: [(&str, i32, &str); 14] = [
         "record said.txt --task 'Speed up the nightly benches' --verify-exit 1 --verify-command 'cargo bench'",
     ),
 ];
-const AFTER: [(&str, i32, &str); 41] = [
+const AFTER: [(&str, i32, &str); 43] = [
     ("search", 0, "search nightly bench"),
     ("search", 0, "search nightly bench --explain --archived"),
     ("search", 1, "search zebra"),
@@ -75,6 +76,8 @@ const AFTER: [(&str, i32, &str); 41] = [
     ("log", 0, "log --outcome done"),
     ("log", 0, "log --full"),
     ("stats", 0, "stats"),
+    ("stats-effect", 0, "stats --effect"),
+    ("stats-replay", 0, "stats --replay --set context.budget=9000"),
     ("list", 0, "list --unused --sort title"),
     ("edit", 0, "edit bench --supersedes make"),
     ("edit", 0, "edit bench --supersedes make"),
@@ -169,10 +172,23 @@ fn every_command_has_a_schema() {
         .iter()
         .map(|name| name.strip_suffix("-register-merge-driver").unwrap_or(name))
         .map(|name| {
-            ["-tags", "-cancel", "-briefing", "-export", "-task", "-run", "-follow", "-list", "-clear", "-okf"]
-                .iter()
-                .find_map(|form| name.strip_suffix(form))
-                .unwrap_or(name)
+            [
+                "-effect",
+                "-replay",
+                "-tags",
+                "-cancel",
+                "-briefing",
+                "-export",
+                "-task",
+                "-run",
+                "-follow",
+                "-list",
+                "-clear",
+                "-okf",
+            ]
+            .iter()
+            .find_map(|form| name.strip_suffix(form))
+            .unwrap_or(name)
         })
         .collect();
     // The program without a command has an answer, too.

@@ -35,9 +35,12 @@ mod dependencies; // which crates the lock file may contain
 mod doc_examples; // every example of the documentation works
 mod docs; // pages of the documentation, their links, and man pages
 mod editing; // what `edit` refuses, reports and keeps
+#[path = "../campaigns/effects.rs"]
+mod effects; // experiments with a known effect of the memory
 mod endings; // how attempts end, judged by the output of real clients
 mod events; // which events reach which contexts, and how many
 mod every_ending; // a run of twenty iterations with every recorded kind of ending
+mod experiment; // a task without the memory, by each door
 mod facts; // similar facts never replace each other
 mod failures; // failures of the file system, other processes, odd files
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]

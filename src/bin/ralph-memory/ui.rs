@@ -6,7 +6,8 @@ use std::io::{self, BufRead as _, Write};
 use clap::builder::styling::{AnsiColor, Style};
 use ralph_memory::Problem;
 use ralph_memory::agent_output::transcript::AgentSpending;
-use ralph_memory::entry::Outcome;
+use ralph_memory::context::WITHHELD;
+use ralph_memory::entry::{Experiment, Outcome};
 use ralph_memory::error::Severity;
 use ralph_memory::memory::Usage;
 pub(crate) use ralph_memory::text::count;
@@ -142,6 +143,12 @@ impl Ui<'_> {
         let _ = writeln!(self.err, "{}", one_line(text));
     }
 
+    /// Tells an agent that the memory is withheld. No note says after it that there is nothing.
+    pub(crate) fn tell_withheld(&mut self) {
+        self.warn(WITHHELD);
+        self.quiet = true;
+    }
+
     /// Shows the first few problems that were found on the way; in JSON they are in the answer. Notices are left to
     /// `check`.
     pub(crate) fn problems(&mut self, problems: &[Problem]) {
@@ -197,6 +204,11 @@ pub(crate) fn is_read() -> bool {
     let at_once = Timespec::default();
     let is_polled = poll(&mut polled, Some(&at_once)).is_ok();
     !is_polled || !polled[0].revents().intersects(PollFlags::ERR | PollFlags::HUP)
+}
+
+/// Returns the words for an attempt at a task from which the memory is withheld.
+pub(crate) fn withheld(experiment: Option<Experiment>) -> Option<String> {
+    experiment.filter(|arm| *arm == Experiment::Withheld).map(|_| "memory withheld".to_owned())
 }
 
 /// Returns what an agent spent; empty if nothing is known.

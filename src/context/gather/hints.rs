@@ -4,17 +4,19 @@
 //! Only exact matches count, and nothing is searched. The table of hints says where to look; each file is opened, and
 //! quoted only if it is still the one that the table was made of.
 
+use std::cell::LazyCell;
 use std::cmp::Reverse;
 
 use super::briefing::{is_gone, is_loaded};
 use crate::context::Reference;
 use crate::context::write::{FailedAttempt, Hinted, hint_text};
 use crate::entry::attempt::{Attempt, error_lines, line_fingerprint};
-use crate::entry::knowledge::{Class, class, unsettled};
+use crate::entry::knowledge::{Class, class, is_rule, unsettled};
 use crate::entry::path::matches_pattern;
 use crate::entry::{self, Entry, Id, Scope};
 use crate::index::hints::{
     Hint, HintKind, HintTable, attempts_of, hash_of, key_of_error, key_of_file, key_of_patterns, key_of_superseded,
+    success_after,
 };
 use crate::workspace::Workspace;
 
@@ -24,21 +26,22 @@ const MAX_ITEMS: usize = 3;
 const MAX_ATTEMPTS: usize = 2;
 /// How many lines of an output are looked up.
 const MAX_LINES: usize = 50;
-/// The categories that come first: what an agent must not do.
-const FIRST: [&str; 4] = ["pitfall", "anti_pattern", "decision", "architecture_decision"];
 
 /// Returns what a call of a tool that has to do with these `files` of the project, and with this `output` of a command that
-/// may have failed, should know. What the `client` reads by itself is left out. An item is shown only if `is_new` says so, which is asked for at most a few.
+/// may have failed, should know. What the `client` reads by itself is left out, and, if the memory `is_withheld`,
+/// all but the rules of people; this is asked only if there is something to show. An item is shown only if `is_new` says so,
+/// which is asked for at most a few.
 pub(crate) fn hints(
     workspace: &Workspace,
     (files, output): (&[String], &str),
     client: &str,
+    is_withheld: &dyn Fn() -> bool,
     is_new: &mut dyn FnMut(&Id) -> bool,
 ) -> Option<String> {
     if files.is_empty() && output.is_empty() {
         return None;
     }
-    let source = HintSource { workspace, table: workspace.hints()?, client };
+    let source = HintSource { workspace, table: workspace.hints()?, client, is_withheld: LazyCell::new(is_withheld) };
     let mut items = source.of_output(output);
     for file in files {
         items.extend(source.of_file(file));
@@ -62,6 +65,7 @@ struct HintSource<'a> {
     workspace: &'a Workspace,
     table: HintTable,
     client: &'a str,
+    is_withheld: LazyCell<bool, &'a dyn Fn() -> bool>,
 }
 
 impl HintSource<'_> {
@@ -94,7 +98,7 @@ impl HintSource<'_> {
         let mut entries: Vec<Reference> = about.filter_map(|row| self.reference(row)).collect();
         entries.sort_by_key(|entry| {
             let category = entry.category.as_deref().unwrap_or_default();
-            (!FIRST.contains(&category), Reverse(entry.recency))
+            (!is_rule(category), Reverse(entry.recency))
         });
         let (mut tasks, mut attempts) = (Vec::new(), Vec::new());
         for row in attempts_of(&rows) {
@@ -149,9 +153,7 @@ impl HintSource<'_> {
 
     /// Returns the first success at the task of a failed attempt after it.
     fn success_after(&self, row: &Hint) -> Option<(Id, Attempt)> {
-        let rows = self.table.rows(row.task);
-        let later = rows.iter().filter(|did| did.kind == HintKind::Did && did.at >= row.at);
-        later.min_by_key(|did| did.at).and_then(|did| self.attempt(did))
+        self.attempt(success_after(&self.table.rows(row.task), row)?)
     }
 
     fn attempt(&self, row: &Hint) -> Option<(Id, Attempt)> {
@@ -159,10 +161,11 @@ impl HintSource<'_> {
         Some((id, Attempt::of(&entry)?))
     }
 
-    /// Returns the entry of a row, if its file is still the one that the table was made of.
+    /// Returns the entry of a row, if its file is still the one that the table was made of and answers may contain it.
     fn entry(&self, row: &Hint) -> Option<(Id, Entry)> {
         let bytes = self.workspace.store.read(&row.path).ok()?.bytes;
         let id = Id::of_path(&row.path)?;
-        (hash_of(&bytes) == row.bytes).then(|| (id, entry::read(&row.path, &bytes)))
+        let read = (hash_of(&bytes) == row.bytes).then(|| (id, entry::read(&row.path, &bytes)));
+        read.filter(|(_, entry)| entry.head.is_rule_of_person() || !*self.is_withheld)
     }
 }

@@ -21,11 +21,11 @@ use crate::context::write::{self, Instructions};
 use crate::context::{Budget, Context, Material, NumberedAttempt, Reference, Run, SuccessRate, Task};
 use crate::entry::attempt::{Account, AttemptHead};
 use crate::entry::knowledge::{Class, class};
-use crate::entry::{Entry, Head, Id, Kind, Scope};
+use crate::entry::{Entry, Experiment, Head, Id, Kind, Scope};
 use crate::error::{Error, Problem, Result};
 use crate::index::Snapshot;
 use crate::index::catalog::{Area, Catalog};
-use crate::journal::history::{AttemptSummary, RunRecord, TaskRecord};
+use crate::journal::history::{AttemptSummary, RunRecord, TaskRecord, arm};
 use crate::journal::{self, check_name};
 use crate::knowledge::dedup::{content_words, is_similar_task};
 use crate::knowledge::queries::hits;
@@ -74,6 +74,8 @@ struct Precedents {
     of_run: Vec<AttemptSummary>,
     record: TaskRecord,
     run_record: RunRecord,
+    /// The arm of the experiment that the task is in.
+    experiment: Option<Experiment>,
 }
 
 /// Entries that match a task, best first.
@@ -152,6 +154,9 @@ pub(crate) fn gather(
         // If another attempt represents an attempt at the task, the run's attempts do not show it either.
         let is_read = |id: &Id| material.attempts.iter().any(|past| past.id == *id);
         material.journal.retain(|past| past.attempt.task_id != task.id || is_read(&past.id));
+        if precedents.experiment == Some(Experiment::Withheld) {
+            material = material.withheld();
+        }
         let built = write::build(&material, budget, BODY_WORDS);
         let assignment = format!("{}\n", given.assignment());
         let notes = catalogs[0].problems().into_iter().chain(workspace.settings_problems.clone()).chain(problems);
@@ -161,6 +166,7 @@ pub(crate) fn gather(
             text: assignment + &built.text,
             attempt: record.attempts + 1,
             rung: record.rung,
+            experiment: precedents.experiment,
             success_rate: SuccessRate { succeeded: run_record.succeeded, counted: run_record.counted },
             model: choice.model,
             rationale: choice.rationale,
@@ -176,7 +182,8 @@ fn precedents(workspace: &Workspace, catalogs: &[&Catalog], task: &Task, run: &R
     let of_task = summaries(&|catalog| catalog.rows_of_task(&task_id));
     let of_run = if run.id.is_empty() { Vec::new() } else { summaries(&|catalog| catalog.rows_of_run(&run.id)) };
     let (record, run_record) = (TaskRecord::of(&of_task), RunRecord::of(&of_run));
-    Precedents { of_task, of_run, record, run_record }
+    let experiment = arm(&of_task, &task_id, workspace.settings.experiment_share);
+    Precedents { of_task, of_run, record, run_record, experiment }
 }
 
 /// Reads the attempts at a task that its context may show, and returns them oldest first. It takes the newest, then
@@ -247,14 +254,13 @@ fn material(
     Material {
         instructions,
         n_attempts: of_task.len(),
-        attempts: Vec::new(),
         learnings: matches.learnings,
-        status: None,
         recurring: recurring(workspace, catalogs, task, of_task),
         journal: of_run[first_own..].iter().filter_map(with_attempt).collect(),
         matching: matches.attempts.iter().filter_map(with_attempt).collect(),
         knowledge: matches.knowledge,
         events,
+        ..Material::default()
     }
 }
 
@@ -276,7 +282,9 @@ fn matches(
         hits(workspace, views, snapshot, &query, meaning, limit, &keep)
     };
     let found = find(Kind::Knowledge, MAX_CANDIDATES, &|head| {
-        class(head.category.as_deref()) != Class::Event && task.sees(&head.scope)
+        class(head.category.as_deref()) != Class::Event
+            && task.sees(&head.scope)
+            && (precedents.experiment != Some(Experiment::Withheld) || head.is_rule_of_person())
     })?;
     let (learnings, knowledge) = references(workspace, relevant(found));
     let is_other_task = |head: &Head| head.task_id.as_ref() != task.id.as_ref();

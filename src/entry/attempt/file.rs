@@ -119,6 +119,7 @@ impl Attempt {
             iteration: _,
             outcome: _,
             difficulty: _,
+            experiment: _,
             tokens_in: _,
             tokens_out: _,
             error_fingerprint: _,

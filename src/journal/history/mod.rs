@@ -5,6 +5,7 @@
 //! report of an attempt, `agent_output` adds the agent's output to it, and `outcome` makes the attempt from both.
 
 mod agent_output;
+mod experiment;
 mod outcome;
 mod recurrence;
 mod report;
@@ -21,6 +22,7 @@ use crate::entry::{AttemptHead, Difficulty, Head, Id, Outcome, is_ahead};
 #[cfg(feature = "runner")]
 pub(crate) use agent_output::killed_by;
 pub(crate) use agent_output::{completed_report, is_named, transcript_problems};
+pub(crate) use experiment::arm;
 pub(crate) use outcome::{UNKNOWN, error_category, outcome, sections};
 pub use recurrence::TouchedFile;
 pub(crate) use recurrence::{Recurrence, pressing_errors, recurring_errors, touched_files};
@@ -304,7 +306,7 @@ pub(crate) mod tests {
     use crate::entry::{Files, parse_time};
 
     /// Returns one attempt for each letter, the first letter of its outcome, a minute apart.
-    pub(super) fn attempts(outcomes: &str) -> Vec<AttemptSummary> {
+    pub(crate) fn attempts(outcomes: &str) -> Vec<AttemptSummary> {
         let start = parse_time("2026-02-17T12:00:00Z").unwrap();
         let outcome = |letter| match letter {
             'd' => Outcome::Done,

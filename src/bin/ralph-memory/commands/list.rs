@@ -71,7 +71,7 @@ struct Entries {
 }
 
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: ListArgs) -> anyhow::Result<Exit> {
-    let memory = globals.open()?;
+    let memory = globals.open_to_read(ui)?;
     let filter = EntryFilter {
         kind: args.kind,
         tags: args.tag,

@@ -129,7 +129,7 @@ impl AgentTool for FeatureFilesTool {
         };
         let mut text: String = files.iter().map(file).collect();
         let more = answer["total"].as_u64().unwrap_or_default().saturating_sub(files.len() as u64);
-        if files.is_empty() {
+        if files.is_empty() && answer["note"].is_null() {
             text.push_str("The journal names no files.\n");
         } else if more > 0 {
             text.push_str(&format!("and {more} more\n"));

@@ -14,7 +14,7 @@ use crate::error::check_whole;
 use crate::exit::Exit;
 use crate::parse::{self, Since};
 use crate::session::Globals;
-use crate::ui::{ID, PLAIN, QUIET, TITLE, Ui, outcome_style};
+use crate::ui::{ID, PLAIN, QUIET, TITLE, Ui, outcome_style, withheld};
 
 /// How many attempts are listed by default.
 const LIMIT: usize = 20;
@@ -88,7 +88,7 @@ impl LogArgs {
 }
 
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &LogArgs) -> anyhow::Result<Exit> {
-    let memory = globals.open()?;
+    let memory = globals.open_to_read(ui)?;
     let filter = args.filter(globals);
     if args.follow {
         return follow::follow(ui, memory, &filter, args.full);
@@ -148,6 +148,7 @@ pub(crate) fn line(ui: &mut Ui<'_>, attempt: &AttemptView, with_reason: bool) ->
         attempt.attempt.head.duration_secs.map(seconds),
         attempt.attempt.head.cost_usd.map(dollars),
         attempt.attempt.head.error_category.clone().filter(|category| category != "unknown"),
+        withheld(attempt.attempt.head.experiment),
         archived,
     ];
     let facts: Vec<String> = facts.into_iter().flatten().collect();

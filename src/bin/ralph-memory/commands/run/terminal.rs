@@ -16,7 +16,7 @@ use ralph_memory::text::{dollars, duration};
 use super::feedback;
 use crate::activity;
 use crate::session::Globals;
-use crate::ui::{ERROR, PLAIN, QUIET, one_line, paint, spent};
+use crate::ui::{ERROR, PLAIN, QUIET, one_line, paint, spent, withheld};
 
 /// The line on a terminal. Its last part is cut to the width that is left.
 const LINE: &str = "{spinner} {prefix} · {seconds} {wide_msg}";
@@ -76,7 +76,9 @@ impl RunIo for Terminal<'_> {
                 if let Some(at_first) = self.at_first.take() {
                     at_first();
                 }
-                self.begin(attempt.number, last, &attempt.model);
+                let model = Some(attempt.model.clone()).filter(|model| !model.is_empty());
+                let facts: Vec<_> = [model, withheld(attempt.experiment)].into_iter().flatten().collect();
+                self.begin(attempt.number, last, &facts.join(" · "));
             }
             RunEvent::Agent(event) => {
                 if let (Some(bar), Visibility::All { coloured }) = (&self.bar, self.visibility) {
@@ -118,11 +120,11 @@ impl RunIo for Terminal<'_> {
 }
 
 impl Terminal<'_> {
-    /// Shows that an attempt begins: its number, the highest possible number, the chosen model.
-    fn begin(&mut self, number: u32, last: Option<u32>, model: &str) {
+    /// Shows that an attempt begins: its number, the highest possible number, the chosen model and the like.
+    fn begin(&mut self, number: u32, last: Option<u32>, facts: &str) {
         let of = last.map(|last| format!(" of {last}")).unwrap_or_default();
-        let model = if model.is_empty() { String::new() } else { format!(" · {}", one_line(model)) };
-        self.label = format!("attempt {number}{of}{model}");
+        let facts = if facts.is_empty() { String::new() } else { format!(" · {}", one_line(facts)) };
+        self.label = format!("attempt {number}{of}{facts}");
         if let Visibility::All { .. } = self.visibility {
             let bar = moving(ProgressDrawTarget::stderr(), &self.label);
             activity::lend(Some(bar.clone()));

@@ -11,7 +11,7 @@ use ralph_memory::text::printed_command;
 use crate::activity::grouped;
 use crate::commands::log::{minute, seconds, sections};
 use crate::commands::stats::{outcomes, tokens};
-use crate::ui::{ID, QUIET, TITLE, Ui, outcome_style, spent};
+use crate::ui::{ID, QUIET, TITLE, Ui, outcome_style, spent, withheld};
 
 pub(super) fn show(ui: &mut Ui<'_>, task: &TaskView) -> anyhow::Result<()> {
     if ui.json {
@@ -97,6 +97,7 @@ fn show_attempt(ui: &mut Ui<'_>, number: usize, view: &AttemptView) -> anyhow::R
         attempt.head.model.clone(),
         attempt.head.duration_secs.map(seconds),
         attempt.head.cost_usd.map(dollars),
+        withheld(attempt.head.experiment),
     ];
     let facts = facts.into_iter().flatten().collect::<Vec<_>>().join(" · ");
     let facts = ui.styled(QUIET, &facts);
