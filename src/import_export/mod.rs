@@ -1,8 +1,8 @@
 //! Imports what other programs remember, and exports the whole memory.
 //!
 //! `sources` is the table of the sources. Each has a file that turns what it finds into [facts](gathered::Fact) or
-//! attempts; almost none of them writes. `apply` decides about each fact, under one lock for all of them, and
-//! `provenance` is what a repeated import recognises an entry by. What is imported was written by others, so every fact
+//! attempts; almost none of them writes. `apply` decides about each fact, under one lock for all of them;
+//! `provenance` and `matching` are what a repeated import recognises an entry by. What is imported was written by others, so every fact
 //! passes the gate of an agent's knowledge: secrets and invisible characters are refused, fact by fact. Files are
 //! opened below one folder, and no link in it is followed.
 
@@ -22,6 +22,7 @@ mod jsonl;
 mod kinds;
 mod links;
 mod markdown;
+mod matching;
 mod okf;
 mod opencode;
 mod past;
