@@ -18,6 +18,7 @@ use crate::entry::knowledge::is_rule;
 use crate::entry::{Experiment, Id, Scope, Source};
 use crate::error::Problem;
 use crate::journal::strategy::Strategy;
+use crate::knowledge::Staleness;
 use crate::text::secret::redact;
 use crate::text::{fold, is_same_name};
 
@@ -260,9 +261,8 @@ pub(crate) struct Reference {
     pub recency: Option<DateTime<Utc>>,
     /// Its body, as in the file.
     pub body: String,
-    /// What may have made it outdated: the commit after which a file that it names is gone or has changed a lot. In a
-    /// briefing, the file that is gone.
-    pub unverified: Option<String>,
+    /// What may have made it outdated. In a briefing, that is a file that is gone, and no commit is known.
+    pub unverified: Option<Staleness>,
 }
 
 /// An event in the form for a context.

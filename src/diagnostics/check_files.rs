@@ -12,14 +12,15 @@ use super::gather::facts;
 use super::gone_sources::gone_sources;
 use super::source_lines::SourceLines;
 use crate::entry::path::display_path;
-use crate::entry::{EntryNames, Head};
-use crate::error::{Problem, Tally};
+use crate::entry::{EntryNames, Head, Id};
+use crate::error::{Findings, Problem, Result, Tally};
 use crate::index::catalog::{Area, Catalog, RowId, add_archived};
 use crate::journal::summaries;
 use crate::knowledge::tidy::live_entries;
-use crate::knowledge::{Staleness, staleness};
+use crate::knowledge::{Staleness, short_commit, staleness, touched};
 use crate::search::retrieve::superseded;
 use crate::search::semantic::SemanticStatus;
+use crate::text::printed_command;
 use crate::workspace::{Work, Workspace};
 
 /// The result of [`Memory::check`](crate::Memory::check).
@@ -86,29 +87,65 @@ pub(crate) fn check(workspace: &Workspace, semantic: SemanticStatus, others: Vec
     CheckReport { problems, total, files: live.len() + archive.len(), ok }
 }
 
-/// Returns the live entries that name files which have disappeared or changed much since they were written.
+/// Returns notices about the live entries whose files changed so that they may be outdated.
 fn stale_entries(workspace: &Workspace, live: &Catalog) -> Vec<Problem> {
-    // Superseded and expired entries are in no context, so they need no check.
-    let (now, superseded) = (workspace.now(), superseded(&[live], workspace.now()));
-    let is_in_use = |row: &RowId| live.is_indexable(*row) && live.id(*row).is_some_and(|id| !superseded.contains(&id));
-    let rows = live.knowledge_rows().filter(is_in_use);
-    let named: Vec<(String, Head)> = rows
-        .map(|row| (live.path(row), live.head(row)))
-        .filter(|(_, head)| head.valid && !head.is_expired(now) && !head.files.is_empty())
-        .collect();
-    let verdicts = staleness(workspace, &named.iter().map(|(_, head)| head).collect::<Vec<_>>());
+    let named = naming_files(workspace, live);
+    let verdicts = staleness(workspace, &named.iter().map(|(path, head)| (path.as_str(), head)).collect::<Vec<_>>());
+    let since = |commit: &str, path: &str, what| {
+        format!("unverified since {}: `{path}`, which it names, {what} since it was written", short_commit(commit))
+    };
     let problem = |((path, _), stale): (&(String, Head), Option<Staleness>)| {
-        let stale = stale?;
-        let what = if stale.is_gone { "is gone" } else { "has changed much" };
-        let (commit, file) = (stale.short_commit(), &stale.path);
-        Some(Problem::notice(
-            display_path(path),
-            "unverified",
-            format!("unverified since {commit}: `{file}`, which it names, {what} since it was written"),
-            "check whether it still holds; `add` with the same title, or an edit of `updated_at`, confirms it",
-        ))
+        let message = match stale? {
+            Staleness::Gone { commit, path } => since(&commit, &path, "is gone"),
+            Staleness::Rewritten { commit, path } => since(&commit, &path, "has changed much"),
+            Staleness::Changed { name, path } => {
+                format!("unverified: `{name}` in `{path}` changed after this was written")
+            }
+        };
+        Some(Problem::notice(display_path(path), "unverified", message, confirmation(path)))
     };
     named.iter().zip(verdicts).filter_map(problem).collect()
+}
+
+/// Returns what to do about an entry that may be outdated.
+fn confirmation(path: &str) -> String {
+    let id = Id::of_path(path).map_or_else(|| path.to_owned(), |id| id.to_string());
+    let confirm = printed_command("ralph-memory edit ID --confirm", &[("ID", &id)]);
+    format!("check whether it still holds, and edit it; if nothing is to be changed, {confirm}")
+}
+
+/// Returns the paths and the heads of the live entries in use that name files. Superseded and expired entries are in no
+/// context, so they need no check.
+fn naming_files(workspace: &Workspace, live: &Catalog) -> Vec<(String, Head)> {
+    let (now, superseded) = (workspace.now(), superseded(&[live], workspace.now()));
+    let is_in_use = |row: &RowId| live.is_indexable(*row) && live.id(*row).is_some_and(|id| !superseded.contains(&id));
+    live.knowledge_rows()
+        .filter(is_in_use)
+        .map(|row| (live.path(row), live.head(row)))
+        .filter(|(_, head)| head.valid && !head.is_expired(now) && !head.files.is_empty())
+        .collect()
+}
+
+/// Reports the entries that the changes of a range touch. Its ends are those of [`WorkTree::range`].
+pub(crate) fn check_diff(workspace: &Workspace, range: &str) -> Result<CheckReport> {
+    let live = workspace.catalog(Area::Live);
+    workspace.check_whole(&live)?;
+    let named = naming_files(workspace, &live);
+    let mut findings = Findings::default();
+    let mut lines = SourceLines::new(workspace);
+    for (path, change) in touched(workspace, range, &named)? {
+        let message = match change {
+            Staleness::Gone { path, .. } => format!("the change removes `{path}`, which this entry names"),
+            Staleness::Rewritten { path, .. } => format!("the change rewrites `{path}`, which this entry names"),
+            Staleness::Changed { name, path } => {
+                format!("the change touches `{name}` in `{path}`, which this entry names")
+            }
+        };
+        findings.add(Problem::warning(display_path(path), "touched", message, confirmation(path)));
+    }
+    findings.for_each(|problem| lines.locate(problem));
+    let (problems, total) = findings.finish();
+    Ok(CheckReport { problems, total, files: named.len(), ok: Vec::new() })
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ mod gone_sources;
 mod source_lines;
 
 pub use self::check_files::CheckReport;
-pub(crate) use self::check_files::check;
+pub(crate) use self::check_files::{check, check_diff};
 pub use self::fix::FixReport;
 pub(crate) use self::fix::fix;
 pub use self::source_lines::SourceLines;

@@ -152,7 +152,13 @@ impl<'a> GitCall<'a> {
         self
     }
 
-    /// Adds the value of a setting after its key, where git expects no options.
+    /// Adds literal arguments.
+    pub(super) fn words(mut self, words: &[&'static str]) -> Self {
+        self.command.args(words);
+        self
+    }
+
+    /// Adds a value where git expects no options, or one that cannot be an option.
     pub(super) fn value(mut self, value: &str) -> Self {
         self.command.arg(value);
         self

@@ -20,6 +20,8 @@ pub(crate) struct Touch {
     pub commit: String,
     /// When it was made, in seconds since 1970.
     pub at: i64,
+    /// The object id of the file in that commit; only zeros if it is gone.
+    pub blob: String,
     /// How many lines were added and removed; 0 if unknown, for a binary file or where the repository lacks the content
     /// of a commit, as a partial clone does.
     pub lines: u64,
@@ -34,7 +36,7 @@ const MAX_SHALLOW: u64 = 64 * 1024;
 const PATIENCE: Duration = Duration::from_secs(1);
 /// The size from which the number of changed lines of a file is unknown. To compare two files, git needs a hundred
 /// times their size if each line is one byte.
-const BIG_FILE: &str = "core.bigFileThreshold=256k";
+pub(super) const BIG_FILE: &str = "core.bigFileThreshold=256k";
 /// How a commit is compared with its parent: independently of settings, and without running a program.
 const COMPARED: [&str; 8] =
     ["diff-tree", "--stdin", "-r", "--root", "-z", "--no-renames", "--no-ext-diff", "--no-textconv"];
@@ -64,29 +66,34 @@ impl WorkTree {
         let times: HashMap<&str, i64> =
             whole.clone().map(|(at, commit)| (commit, at.parse().unwrap_or_default())).collect();
         let commits: String = whole.flat_map(|(_, commit)| [commit, "\n"]).collect();
-        let compared = |how| {
-            let call = GitCall::within(self, &[BIG_FILE.to_owned()], &COMPARED).word(how).paths(&paths);
+        let compared = |how: &[&'static str]| {
+            let call = GitCall::within(self, &[BIG_FILE.to_owned()], &COMPARED).words(how).paths(&paths);
             call.input(commits.as_bytes()).patience(PATIENCE).takes_part().ask()
         };
         // A partial clone lacks the content of some files, so their lines cannot be counted; their names are in its
         // trees.
-        let answer = compared("--numstat").or_else(|_| compared("--raw"))?;
-        let mut touches = Vec::new();
+        let answer = compared(&["--raw", "--numstat"]).or_else(|_| compared(&["--raw"]))?;
+        let mut touches: Vec<Touch> = Vec::new();
         let mut commit = "";
         let records: Vec<String> = names(&answer.output).collect();
         let mut records = records.iter().map(String::as_str);
         while let Some(record) = records.next() {
-            let (lines, path) = if record.starts_with(':') {
-                (0, records.next().unwrap_or_default())
+            if let Some(raw) = record.strip_prefix(':') {
+                let (path, blob) = (records.next().unwrap_or_default(), raw.split(' ').nth(3).unwrap_or_default());
+                let (Some(path), Some(at)) = (self.in_project(path), times.get(commit)) else { continue };
+                let (path, commit, blob) = (path.to_owned(), commit.to_owned(), blob.to_owned());
+                touches.push(Touch { path, commit, at: *at, blob, lines: 0 });
             } else if let [added, removed, path] = record.splitn(3, '\t').collect::<Vec<_>>()[..] {
                 let count = |text: &str| text.parse::<u64>().unwrap_or(0);
-                (count(added).saturating_add(count(removed)), path)
+                // The lines of a commit's files come after all of its files.
+                let of_commit = touches.iter_mut().rev().take_while(|touch| touch.commit == commit);
+                let path = self.in_project(path);
+                for touch in of_commit.filter(|touch| Some(touch.path.as_str()) == path) {
+                    touch.lines = count(added).saturating_add(count(removed));
+                }
             } else {
                 commit = record;
-                continue;
-            };
-            let (Some(path), Some(at)) = (self.in_project(path), times.get(commit)) else { continue };
-            touches.push(Touch { path: path.to_owned(), commit: commit.to_owned(), at: *at, lines });
+            }
         }
         Ok(touches)
     }
@@ -136,18 +143,18 @@ impl WorkTree {
     }
 
     /// Returns paths of the folder above the given one as paths in the work tree; none if that folder is outside of it.
-    fn of_project(&self, paths: &[&str]) -> Vec<String> {
+    pub(super) fn of_project(&self, paths: &[&str]) -> Vec<String> {
         let Some(project) = self.project() else { return Vec::new() };
         paths.iter().map(|path| format!("{project}{path}")).collect()
     }
 
     /// Returns a path of the work tree relative to the folder above; `None` if it is outside of that.
-    fn in_project<'a>(&self, path: &'a str) -> Option<&'a str> {
+    pub(super) fn in_project<'a>(&self, path: &'a str) -> Option<&'a str> {
         path.strip_prefix(self.project()?)
     }
 
     /// Returns the path of the folder above the given one: empty, or ending in `/`.
-    fn project(&self) -> Option<&str> {
+    pub(super) fn project(&self) -> Option<&str> {
         let own = self.own_path()?;
         Some(own.rfind('/').map_or("", |at| &own[..=at]))
     }

@@ -10,6 +10,7 @@ mod busy;
 mod call;
 pub(crate) mod child;
 mod commit;
+mod compare;
 mod driver;
 mod log;
 mod object;
@@ -27,6 +28,7 @@ use call::{GitCall, index_settings};
 use object::{ObjectName, SHA1, SHA256};
 
 pub(crate) use busy::Repository;
+pub(crate) use compare::{DiffRange, FileContent, FileDiff};
 pub(crate) use driver::{DRIVER, MergeDriver, driver_line};
 pub(crate) use log::Touch;
 

@@ -37,6 +37,8 @@ pub struct EntryChanges {
     pub tags: Option<Vec<String>>,
     /// Entries that it replaces, beside those that it names already.
     pub supersedes: Vec<Id>,
+    /// Whether it still holds as it is. It then counts as written now.
+    pub confirm: bool,
     /// Who changes it.
     pub by: Source,
 }
@@ -96,7 +98,7 @@ impl EntryChanges {
         if let Some(tags) = self.tags.as_ref().filter(|tags| **tags != entry.head.tags) {
             changes.push(Change::Set("tags", tags.clone().into()));
         }
-        if !changes.is_empty() {
+        if !changes.is_empty() || self.confirm {
             changes.push(Change::Set(edit::updated_key(text), timestamp(workspace.now()).into()));
         }
         let suggested = supersede::plan(workspace, catalog, (id, entry), (&self.supersedes, self.by), &mut changes)?;

@@ -6,6 +6,7 @@
 
 mod add;
 mod change;
+mod code_names;
 pub(crate) mod dedup;
 mod draft;
 mod edit;
@@ -18,6 +19,7 @@ mod staleness;
 mod supersede;
 mod tags;
 pub(crate) mod tidy;
+mod touched;
 pub(crate) mod undo;
 mod write;
 mod written;
@@ -32,6 +34,7 @@ pub use entry_changes::EntryChanges;
 pub(crate) use events::{beyond_caps, live_events};
 pub use restore::EntryVersion;
 pub(crate) use restore::{live_path, restore, versions};
-pub(crate) use staleness::{Staleness, staleness};
+pub(crate) use staleness::{Staleness, short_commit, staleness};
+pub(crate) use touched::touched;
 pub(crate) use write::{refuse_unlisted, with_note};
 pub use written::{WriteAction, Written};

@@ -1,18 +1,31 @@
-//! Staleness: whether the files that an entry names are gone or have changed a lot since it was written.
+//! Staleness: whether an entry may be outdated, because of the files that it names.
 //!
-//! Git is asked once for all entries; the verdict itself is pure.
+//! If names of the entry's text stood in a file at the commit of the entry, the lines with these names decide, wherever
+//! the file is now. In other files, and for an entry that is not committed, it counts whether the file is gone or has
+//! changed a lot. Git is asked once for all entries.
 
 use std::collections::{HashMap, HashSet};
 
 use chrono::{DateTime, Utc};
 
-use crate::entry::path::{is_pattern, is_project_path};
-use crate::entry::{Head, ImportedFrom};
-use crate::git::Touch;
+use super::code_names::{NamedLines, SourceCode, names};
+use crate::entry::path::{display_path, is_pattern, is_project_path};
+use crate::entry::{Entry, Head, ImportedFrom, read};
+use crate::git::{FileContent, Touch, WorkTree};
 use crate::workspace::{Work, Workspace};
 
 /// How many paths git is asked about in a call.
 const MAX_PATHS: usize = 1_000;
+/// Of more entries, the changes of the whole folder are asked for.
+const MAX_ENTRIES: usize = 100;
+/// A file that is read as an entry.
+const KNOWLEDGE_FILE: &str = "knowledge/x.md";
+/// The folder of the entries, as git knows it.
+pub(crate) const ENTRIES: &str = ".ralph/knowledge";
+/// How many of the newest versions of an entry are compared, to find the one that has its text.
+const MAX_VERSIONS: usize = 4;
+/// How often a file may have been renamed.
+const MAX_RENAMES: usize = 4;
 
 /// A file has changed much if the lines added and removed are at least this share of its lines...
 const MUCH: f64 = 0.5;
@@ -22,7 +35,7 @@ const LEAST_LINES: u64 = 10;
 /// Git's data about the files that entries name.
 #[derive(Debug, Default)]
 struct FileHistory {
-    /// The commits that changed them, the newest first.
+    /// The commits that changed them, and the entries, the newest first.
     touches: Vec<Touch>,
     /// The files that exist.
     present: HashSet<String>,
@@ -30,29 +43,27 @@ struct FileHistory {
     lines: HashMap<String, u64>,
 }
 
-/// Why and since when an entry may be outdated.
+/// Why an entry may be outdated.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Staleness {
-    /// The commit that removed a file, or by which it had changed much.
-    pub(crate) commit: String,
-    /// The file.
-    pub(crate) path: String,
-    /// Whether it is gone.
-    pub(crate) is_gone: bool,
+pub(crate) enum Staleness {
+    /// A file is gone since this commit.
+    Gone { commit: String, path: String },
+    /// By this commit, a file had changed much.
+    Rewritten { commit: String, path: String },
+    /// A line changed that has this name.
+    Changed { name: String, path: String },
 }
 
-impl Staleness {
-    /// Returns the first digits of the commit, as git shows them.
-    pub(crate) fn short_commit(&self) -> &str {
-        self.commit.get(..10).unwrap_or(&self.commit)
-    }
+/// Returns the first digits of a commit, as git shows them.
+pub(crate) fn short_commit(commit: &str) -> &str {
+    commit.get(..10).unwrap_or(commit)
 }
 
-/// Returns the staleness of the entries with these heads; all `None` if there is no git.
-pub(crate) fn staleness(workspace: &Workspace, heads: &[&Head]) -> Vec<Option<Staleness>> {
+/// Returns the staleness of the entries with these paths and heads; all `None` if there is no git.
+pub(crate) fn staleness(workspace: &Workspace, entries: &[(&str, &Head)]) -> Vec<Option<Staleness>> {
     let now = workspace.now();
     let recency = |head: &Head| head.clone().without_future(now).recency();
-    let dated: Vec<_> = heads.iter().filter_map(|head| Some((recency(head)?, &head.files))).collect();
+    let dated: Vec<_> = entries.iter().filter_map(|(_, head)| Some((recency(head)?, &head.files))).collect();
     let mut paths: Vec<&str> = dated
         .iter()
         .flat_map(|(_, files)| *files)
@@ -63,54 +74,220 @@ pub(crate) fn staleness(workspace: &Workspace, heads: &[&Head]) -> Vec<Option<St
     paths.dedup();
     paths.truncate(MAX_PATHS);
     let oldest = dated.iter().filter(|(_, files)| !files.is_empty()).map(|(written, _)| *written).min();
-    let known = oldest.and_then(|oldest| history_of(workspace, &paths, oldest)).unwrap_or_default();
-    let verdict = |head: &&Head| {
-        // Another import follows the file that an entry comes from; its date may be older than the commit that added it.
-        let own = head.imported.as_ref().and_then(ImportedFrom::file);
-        let files: Vec<String> = head.files.iter().filter(|file| Some(file.as_str()) != own).cloned().collect();
-        recency(head).and_then(|written| stale_since(&files, written, &known))
+    let asked = oldest.filter(|_| !paths.is_empty()).and_then(|oldest| Some((workspace.work_tree()?, oldest)));
+    let _asking = workspace.doing(Work::AskingGit, None);
+    let known = asked.as_ref().map(|(tree, oldest)| history_of(workspace, tree, entries, &paths, *oldest));
+    let known = known.unwrap_or_default();
+    let mut read =
+        asked.map_or_else(HashMap::new, |(tree, oldest)| versions(workspace, &tree, entries, &known, oldest));
+    let verdict = |(at, (_, head)): (usize, &(&str, &Head))| {
+        let version = read.remove(&at);
+        let written = recency(head)?.timestamp().max(version.as_ref().map_or(i64::MIN, |version| version.at));
+        files_of(head).find_map(|path| match version.as_ref().and_then(|version| version.files.get(path)) {
+            Some(judged) => judged.clone(),
+            None => stale_since(path, written, &known),
+        })
     };
-    heads.iter().map(verdict).collect()
+    entries.iter().enumerate().map(verdict).collect()
 }
 
-/// Asks git for the changes to files since a time; `None` if there are no files, or no git.
-fn history_of(workspace: &Workspace, paths: &[&str], since: DateTime<Utc>) -> Option<FileHistory> {
-    if paths.is_empty() {
-        return None;
-    }
-    let tree = workspace.work_tree()?;
-    let _asking = workspace.doing(Work::AskingGit, None);
-    let touches = tree.touches(paths, since).unwrap_or_default();
+/// Returns the files whose changes make an entry stale.
+pub(crate) fn files_of(head: &Head) -> impl Iterator<Item = &str> {
+    // Another import follows the file that an entry comes from; its date may be older than the commit that added it.
+    let own = head.imported.as_ref().and_then(ImportedFrom::file);
+    // A pattern is about whatever files there are.
+    let files = head.files.iter().filter(move |file| Some(file.as_str()) != own && !is_pattern(file));
+    files.map(|file| file.trim_end_matches('/'))
+}
+
+/// Asks git for the changes to files and to entries since a time.
+fn history_of(
+    workspace: &Workspace,
+    tree: &WorkTree,
+    entries: &[(&str, &Head)],
+    paths: &[&str],
+    since: DateTime<Utc>,
+) -> FileHistory {
+    let named: Vec<String> = match entries.iter().filter(|(_, head)| !head.files.is_empty()) {
+        some if some.clone().count() <= MAX_ENTRIES => some.map(|(path, _)| display_path(path)).collect(),
+        _ => vec![ENTRIES.to_owned()],
+    };
+    let asked: Vec<&str> = paths.iter().copied().chain(named.iter().map(String::as_str)).collect();
+    let touches = tree.touches(&asked, since).unwrap_or_default();
     let touched: HashSet<&str> = touches.iter().map(|touch| touch.path.as_str()).collect();
-    let is_present = |path: &&str| workspace.root().join(path).symlink_metadata().is_ok();
-    let present: Vec<&str> = paths.iter().copied().filter(is_present).collect();
+    let present: Vec<&str> = paths.iter().copied().filter(|path| is_present(workspace, path)).collect();
     let counted: Vec<&str> = present.iter().copied().filter(|path| touched.contains(path)).collect();
     let lines = tree.line_counts(&counted).unwrap_or_default().into_iter().collect();
-    Some(FileHistory { touches, present: present.into_iter().map(str::to_owned).collect(), lines })
+    FileHistory { touches, present: present.into_iter().map(str::to_owned).collect(), lines }
 }
 
-/// Returns which of the `files` that an entry names is gone, or has changed much, since the entry was `written`: the
-/// first one if there are several. A folder can be gone; changes in it do not count.
-fn stale_since(files: &[String], written: DateTime<Utc>, known: &FileHistory) -> Option<Staleness> {
-    // A pattern is about whatever files there are.
-    files.iter().filter(|file| !is_pattern(file)).find_map(|file| {
-        let path = file.trim_end_matches('/');
-        let is_below = |touch: &&Touch| touch.path.strip_prefix(path).is_some_and(|rest| rest.starts_with('/'));
-        let since: Vec<&Touch> = known.touches.iter().filter(|touch| touch.at > written.timestamp()).collect();
-        if !known.present.contains(path) {
-            let last = since.iter().find(|touch| touch.path == path || is_below(touch))?;
-            return Some(Staleness { commit: last.commit.clone(), path: path.to_owned(), is_gone: true });
+fn is_present(workspace: &Workspace, path: &str) -> bool {
+    workspace.root().join(path).symlink_metadata().is_ok()
+}
+
+/// What is known of an entry from the commit that has its text.
+#[derive(Debug, Default)]
+struct WrittenVersion {
+    /// When that commit was made.
+    at: i64,
+    /// The verdict on each file in which names of the entry stood.
+    files: HashMap<String, Option<Staleness>>,
+}
+
+/// An entry that is committed, with files that changed.
+struct CommittedEntry<'a> {
+    /// Its position among all.
+    at: usize,
+    /// The object id of its file as it is.
+    blob: String,
+    entry: Entry,
+    /// The newest commits that changed it, the newest first.
+    commits: Vec<&'a Touch>,
+    files: Vec<&'a str>,
+}
+
+/// Returns what is known of those entries that are committed, by their positions. It is nothing if git does not answer.
+fn versions(
+    workspace: &Workspace,
+    tree: &WorkTree,
+    entries: &[(&str, &Head)],
+    known: &FileHistory,
+    since: DateTime<Utc>,
+) -> HashMap<usize, WrittenVersion> {
+    let mut touches: HashMap<&str, Vec<&Touch>> = HashMap::new();
+    known.touches.iter().for_each(|touch| touches.entry(&touch.path).or_default().push(touch));
+    let (mut found, mut committed) = (HashMap::new(), Vec::new());
+    for (at, (path, head)) in entries.iter().enumerate() {
+        let shown = display_path(path);
+        let commits = touches.get(shown.as_str()).map(|of| of[..of.len().min(MAX_VERSIONS)].to_vec());
+        let Some((commits, first)) = commits.and_then(|of| Some((of.clone(), *of.last()?))) else { continue };
+        let is_other = |touch: &&Touch| touch.commit != first.commit;
+        let files: Vec<&str> =
+            files_of(head).filter(|path| touches.get(path).is_some_and(|of| of.iter().any(is_other))).collect();
+        if files.is_empty() {
+            found.insert(at, WrittenVersion { at: first.at, ..WrittenVersion::default() });
+        } else if let Some((bytes, entry)) = workspace.read_bytes(path).ok().zip(workspace.read_beginning(path)) {
+            committed.push(CommittedEntry { at, blob: tree.object_id(&bytes), entry, commits, files });
         }
-        let lines = *known.lines.get(path)?;
-        let mut changed = 0;
-        for touch in since.iter().rev().filter(|touch| touch.path == path) {
-            changed += touch.lines;
-            if changed >= LEAST_LINES && is_much(changed, lines) {
-                return Some(Staleness { commit: touch.commit.clone(), path: path.to_owned(), is_gone: false });
+    }
+    let gone = committed.iter().flat_map(|entry| &entry.files).filter(|path| !known.present.contains(**path));
+    let gone: HashMap<&str, &str> =
+        gone.filter_map(|path| Some((*path, touches.get(path)?.first()?.commit.as_str()))).collect();
+    let renamed = renamed(workspace, tree, &gone, since);
+    let now = |path: &str| renamed.get(path).map_or(path, String::as_str).to_owned();
+    found.extend(judged(tree, &committed, now));
+    found
+}
+
+/// Returns what is known of the entries.
+fn judged(
+    tree: &WorkTree,
+    entries: &[CommittedEntry<'_>],
+    now: impl Fn(&str) -> String,
+) -> Vec<(usize, WrittenVersion)> {
+    let mut places: Vec<(&str, String)> = Vec::new();
+    for CommittedEntry { blob, commits, files, .. } in entries {
+        // The text of a file that is as it was need not be compared.
+        let others = commits.iter().filter(|touch| touch.blob != *blob);
+        places.extend(others.map(|touch| (touch.blob.as_str(), String::new())));
+        for file in files {
+            places.push(("HEAD", now(file)));
+            places.extend(commits.iter().map(|touch| (touch.commit.as_str(), (*file).to_owned())));
+        }
+    }
+    places.sort_unstable();
+    places.dedup();
+    let places: Vec<(&str, &str)> = places.iter().map(|(commit, path)| (*commit, path.as_str())).collect();
+    let contents: HashMap<(&str, &str), FileContent> = places.iter().copied().zip(tree.contents(&places)).collect();
+    let code: HashMap<(&str, &str), SourceCode> = contents
+        .iter()
+        .filter_map(|(place, content)| Some((*place, SourceCode::new(place.1, content.text()?))))
+        .collect();
+    let version = |entry: &CommittedEntry<'_>| {
+        // The oldest commit that has the entry's text.
+        let has_text = |touch: &&&Touch| {
+            let content = contents.get(&(touch.blob.as_str(), ""));
+            touch.blob == entry.blob || content.is_some_and(|content| is_text_of(&entry.entry, content))
+        };
+        let commit = entry.commits.iter().take_while(has_text).last()?;
+        let names = names(&format!("{}\n{}", entry.entry.head.title, entry.entry.said()));
+        let judge = |path: &&str| {
+            let path_now = now(path);
+            let (old, new) = (code.get(&(commit.commit.as_str(), *path))?, code.get(&("HEAD", path_now.as_str()))?);
+            let stale = match old.changed(&names, new) {
+                NamedLines::Changed(name) => Some(Staleness::Changed { name, path: (*path).to_owned() }),
+                // A file without names has its own rule, unless it only moved.
+                NamedLines::Nowhere if path_now == *path => return None,
+                NamedLines::Nowhere | NamedLines::Same => None,
+            };
+            Some(((*path).to_owned(), stale))
+        };
+        Some((entry.at, WrittenVersion { at: commit.at, files: entry.files.iter().filter_map(judge).collect() }))
+    };
+    entries.iter().filter_map(version).collect()
+}
+
+/// Returns whether a file has the text and the dates of an entry; other keys, such as `supersedes`, say nothing about
+/// whether the fact holds.
+pub(crate) fn is_text_of(entry: &Entry, content: &FileContent) -> bool {
+    let text = |head: &Head| (head.title.clone(), head.body_fingerprint, head.recency());
+    content.text().is_some_and(|content| text(&read(KNOWLEDGE_FILE, content.as_bytes()).head) == text(&entry.head))
+}
+
+/// Returns where files are now that commits removed, if these or later ones renamed them.
+fn renamed(
+    workspace: &Workspace,
+    tree: &WorkTree,
+    gone: &HashMap<&str, &str>,
+    since: DateTime<Utc>,
+) -> HashMap<String, String> {
+    let owned = |(path, commit): (&&str, &&str)| ((*path).to_owned(), (*commit).to_owned());
+    let mut removed: Vec<(String, String)> = gone.iter().map(owned).collect();
+    let mut now: HashMap<String, String> = gone.keys().map(|path| ((*path).to_owned(), (*path).to_owned())).collect();
+    for _ in 0..MAX_RENAMES {
+        if removed.is_empty() {
+            break;
+        }
+        let found = tree.renames(&removed).unwrap_or_default();
+        for path in now.values_mut() {
+            if let Some(new) = found.get(path) {
+                path.clone_from(new);
             }
         }
-        None
-    })
+        // Some of them were renamed again.
+        let lost: Vec<&str> = found.values().map(String::as_str).filter(|path| !is_present(workspace, path)).collect();
+        let touches = if lost.is_empty() { Vec::new() } else { tree.touches(&lost, since).unwrap_or_default() };
+        let last = |path: &&str| touches.iter().find(|touch| touch.path == **path);
+        removed = lost.iter().filter_map(|path| Some(((*path).to_owned(), last(path)?.commit.clone()))).collect();
+    }
+    now.retain(|_, path| is_present(workspace, path));
+    now
+}
+
+/// Returns whether a file that an entry names is gone, or has changed much, since the entry was `written`. A folder can
+/// be gone; changes in it do not count.
+fn stale_since(path: &str, written: i64, known: &FileHistory) -> Option<Staleness> {
+    let is_below = |touch: &&Touch| touch.path.strip_prefix(path).is_some_and(|rest| rest.starts_with('/'));
+    let since: Vec<&Touch> = known.touches.iter().filter(|touch| touch.at > written).collect();
+    let path = path.to_owned();
+    if !known.present.contains(&path) {
+        let last = since.iter().find(|touch| touch.path == path || is_below(touch))?;
+        return Some(Staleness::Gone { commit: last.commit.clone(), path });
+    }
+    let lines = *known.lines.get(&path)?;
+    let mut changed = 0;
+    for touch in since.iter().rev().filter(|touch| touch.path == path) {
+        changed += touch.lines;
+        if is_rewritten(changed, lines) {
+            return Some(Staleness::Rewritten { commit: touch.commit.clone(), path });
+        }
+    }
+    None
+}
+
+/// Returns whether so many changed lines are much in a file of so many lines.
+pub(crate) fn is_rewritten(changed: u64, lines: u64) -> bool {
+    changed >= LEAST_LINES && is_much(changed, lines)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "no file has 2^52 lines")]
@@ -125,7 +302,7 @@ mod tests {
 
     fn touch(path: &str, commit: &str, at: &str, lines: u64) -> Touch {
         let at = parse_time(at).unwrap().timestamp();
-        Touch { path: path.to_owned(), commit: commit.to_owned(), at, lines }
+        Touch { path: path.to_owned(), commit: commit.to_owned(), at, blob: String::new(), lines }
     }
 
     #[track_caller]
@@ -144,9 +321,14 @@ mod tests {
                 .map(|(path, n)| (path.to_owned(), n))
                 .into(),
         };
-        let files: Vec<String> = files.iter().map(|file| (*file).to_owned()).collect();
-        let found = stale_since(&files, parse_time(written).unwrap(), &known);
-        let found = found.as_ref().map(|found| (found.commit.as_str(), found.path.as_str(), found.is_gone));
+        let head = Head { files: files.iter().map(|file| (*file).to_owned()).collect(), ..Head::default() };
+        let written = parse_time(written).unwrap().timestamp();
+        let found = files_of(&head).find_map(|path| stale_since(path, written, &known));
+        let found = found.as_ref().map(|found| match found {
+            Staleness::Gone { commit, path } => (commit.as_str(), path.as_str(), true),
+            Staleness::Rewritten { commit, path } => (commit.as_str(), path.as_str(), false),
+            Staleness::Changed { .. } => unreachable!(),
+        });
         assert_eq!(found, expected, "{files:?}");
     }
 

@@ -57,6 +57,30 @@ impl Memory {
         diagnostics::check(&self.workspace, semantic, others)
     }
 
+    /// Returns a warning for each entry that a change touches: it changes a line with a name of the entry in a file that
+    /// the entry names, or removes or rewrites such a file. Entries that the change adds or edits are left out. The range
+    /// is one of `git diff`, such as `main...HEAD`; `HEAD` alone is what is not committed.
+    ///
+    /// ```
+    /// use ralph_memory::{Error, Memory};
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let root = folder.path();
+    /// Memory::init(root)?;
+    /// // This folder is not in a work tree.
+    /// let refused = Memory::open(root)?.check_diff("main...HEAD");
+    /// assert!(matches!(refused, Err(Error::Git { .. })));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Invalid`](crate::Error::Invalid) for a range with a commit that git does not know, and
+    /// [`Error::Git`](crate::Error::Git) where git or a repository is missing or git refuses.
+    pub fn check_diff(&self, range: &str) -> Result<CheckReport> {
+        diagnostics::check_diff(&self.workspace, range)
+    }
+
     /// Returns the lines of the files that problems name, for showing them.
     pub fn source_lines(&self) -> SourceLines<'_> {
         SourceLines::new(&self.workspace)

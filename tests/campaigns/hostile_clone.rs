@@ -421,15 +421,19 @@ fn is_refusal(said: &[impl AsRef<str>]) -> bool {
 /// Returns whether it is a call of git that the program makes, by the program itself.
 fn is_git(started: &Started) -> bool {
     /// What git is asked to do.
-    const SUBCOMMANDS: [&str; 14] = [
+    const SUBCOMMANDS: [&str; 18] = [
+        "cat-file",
         "check-ignore",
         "config",
         "diff-files",
+        "diff-index",
         "diff-tree",
         "grep",
         "hash-object",
         "log",
         "ls-files",
+        "ls-tree",
+        "merge-base",
         "read-tree",
         "rev-list",
         "rev-parse",

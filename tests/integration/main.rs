@@ -20,6 +20,7 @@ mod budgets; // how the sections of a context share its budget, and what it show
 #[path = "../campaigns/calls.rs"]
 mod calls; // the system calls of a traced program
 mod campaigns; // small sizes of the campaigns: clocks, damage, full disks, hostile paths
+mod changed_facts; // which changes of code make a fact doubtful
 mod cli; // each command: output, messages and exit code
 #[path = "../campaigns/clocks.rs"]
 mod clocks; // edits that file times do not show

@@ -21,7 +21,7 @@ use crate::index::Snapshot;
 use crate::index::catalog::{Area, Catalog, RowId};
 use crate::journal;
 use crate::journal::history::{self, AttemptSummary, TaskRecord, Usage};
-use crate::knowledge::beyond_caps;
+use crate::knowledge::{Staleness, beyond_caps};
 use crate::search::retrieve::superseded;
 use crate::workspace::{View, Workspace};
 
@@ -200,18 +200,21 @@ fn references<'a>(
             tags: entry.head.tags,
             category: entry.head.category,
             recency: head.recency(),
-            unverified: entry.head.files.into_iter().find(|file| is_gone(workspace, file)),
+            unverified: gone_file(workspace, &entry.head.files),
         })
     };
     entries.filter_map(reference).collect()
 }
 
-/// Returns whether a file of the project is gone; a pattern is about whatever files there are. Other reasons to doubt an entry come from git, for which a session
-/// does not wait.
-pub(super) fn is_gone(workspace: &Workspace, file: &str) -> bool {
-    !is_pattern(file)
-        && std::fs::symlink_metadata(workspace.root().join(file))
-            .is_err_and(|error| error.kind() == ErrorKind::NotFound)
+/// Returns the first of the files that is gone; a pattern is about whatever files there are. Other reasons to doubt an entry
+/// come from git, for which a session does not wait.
+pub(super) fn gone_file(workspace: &Workspace, files: &[String]) -> Option<Staleness> {
+    let is_gone = |file: &&String| {
+        !is_pattern(file)
+            && std::fs::symlink_metadata(workspace.root().join(file))
+                .is_err_and(|error| error.kind() == ErrorKind::NotFound)
+    };
+    files.iter().find(is_gone).map(|path| Staleness::Gone { commit: String::new(), path: path.clone() })
 }
 
 /// Returns the tasks that failed last and are not done, most recent first, each with its last failure, and then the

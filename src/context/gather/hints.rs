@@ -7,7 +7,7 @@
 use std::cell::LazyCell;
 use std::cmp::Reverse;
 
-use super::briefing::{is_gone, is_loaded};
+use super::briefing::{gone_file, is_loaded};
 use crate::context::Reference;
 use crate::context::write::{FailedAttempt, Hinted, hint_text};
 use crate::entry::attempt::{Attempt, error_lines, line_fingerprint};
@@ -134,7 +134,7 @@ impl HintSource<'_> {
             tags: Vec::new(),
             category: head.category.clone(),
             recency: head.recency(),
-            unverified: head.files.iter().find(|file| is_gone(self.workspace, file)).cloned(),
+            unverified: gone_file(self.workspace, &head.files),
             body: entry.said(),
             id,
         })

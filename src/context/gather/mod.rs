@@ -53,7 +53,7 @@ const LEAST_WORDS: usize = 2;
 /// One word is enough if it has this share of the task's weight: a short task has no more words to share.
 const LEAST_SHARE: f64 = 1.0 / 3.0;
 
-/// The factor for the score of an entry whose files are gone or have changed a lot.
+/// The factor for the score of an entry that may be outdated.
 const UNVERIFIED_SHARE: f64 = 0.5;
 
 /// The most words of one entry's body in a context.
@@ -311,7 +311,8 @@ fn references(workspace: &Workspace, hits: Vec<Hit>) -> (Vec<Reference>, Vec<Ref
         Some((hit, entry))
     };
     let found: Vec<(Hit, Entry)> = hits.into_iter().filter_map(read_hit).collect();
-    let stale = staleness(workspace, &found.iter().map(|(_, entry)| &entry.head).collect::<Vec<_>>());
+    let heads = found.iter().map(|(hit, entry)| (hit.entry.path.as_relative(), &entry.head));
+    let stale = staleness(workspace, &heads.collect::<Vec<_>>());
     let mut found: Vec<(Hit, (Entry, Option<Staleness>))> =
         found.into_iter().zip(stale).map(|((hit, entry), staleness)| (hit, (entry, staleness))).collect();
     doubt(&mut found, |(_, staleness)| staleness.is_some());
@@ -325,7 +326,7 @@ fn references(workspace: &Workspace, hits: Vec<Hit>) -> (Vec<Reference>, Vec<Ref
             tags: hit.entry.tags,
             recency: entry.head.clone().without_future(workspace.now()).recency(),
             category: entry.head.category,
-            unverified: staleness.map(|staleness| staleness.short_commit().to_owned()),
+            unverified: staleness,
         };
         if is_learning { learnings.push(reference) } else { knowledge.push(reference) }
     }

@@ -8,7 +8,11 @@ use pulldown_cmark::{Event, Options, Parser, Tag};
 
 use crate::agent_output::elements::defuse;
 use crate::entry::body;
+use crate::knowledge::{Staleness, short_commit};
 use crate::text::{for_terminal, shorten};
+
+/// How much of a commit, a name or a path is shown, in characters.
+const DOUBT_CHARACTERS: usize = 120;
 
 /// Returns the text folded to one line, which is safe anywhere except at the start of a line.
 pub(super) fn line(text: &str) -> String {
@@ -28,6 +32,19 @@ pub(super) fn bullet(name: &str, text: &str, limit: usize) -> String {
 /// Returns the text after [`short`] as inline code.
 pub(super) fn code(text: &str, limit: usize) -> String {
     format!("`{}`", short(text, limit).replace('`', "'"))
+}
+
+/// Returns why an entry may be outdated.
+pub(super) fn doubt(stale: &Staleness) -> String {
+    let quoted = |text: &str| code(text, DOUBT_CHARACTERS);
+    match stale {
+        Staleness::Changed { name, path } => {
+            format!("unverified: {} in {} changed after this was written", quoted(name), quoted(path))
+        }
+        Staleness::Gone { commit, .. } | Staleness::Rewritten { commit, .. } => {
+            format!("unverified since {}", quoted(short_commit(commit)))
+        }
+    }
 }
 
 /// Returns the list in one line, with at most `most` items, which must be at least one.

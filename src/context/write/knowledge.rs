@@ -21,10 +21,7 @@ pub(super) fn section(references: &[Reference], above: &HashSet<&Id>, room: Budg
 
 /// Writes one entry.
 fn block(reference: &Reference, body: &str) -> String {
-    let unverified = reference
-        .unverified
-        .as_ref()
-        .map(|commit| format!(" · **unverified since {}**", escape::code(commit, ID_CHARACTERS)));
+    let unverified = reference.unverified.as_ref().map(|stale| format!(" · **{}**", escape::doubt(stale)));
     format!(
         "\n### {}\n_Tags: {}_ · {}{}\n\n{}",
         escape::line(&reference.title),

@@ -69,10 +69,7 @@ fn are_alike(one: &HashSet<String>, other: &HashSet<String>) -> bool {
 /// cut from the body is left out.
 fn bullet(learning: &Reference, body: &str) -> String {
     let category = escape::short(learning.category.as_deref().unwrap_or("other"), NAME_CHARACTERS);
-    let unverified = learning
-        .unverified
-        .as_ref()
-        .map(|commit| format!(" (unverified since {})", escape::code(commit, NAME_CHARACTERS)));
+    let unverified = learning.unverified.as_ref().map(|stale| format!(" ({})", escape::doubt(stale)));
     let id = escape::code(learning.id.as_str(), ID_CHARACTERS);
     let title = match own_title(&learning.title, &learning.body) {
         Some(title) => format!("{} ({id}):", escape::short(title, NAME_CHARACTERS)),

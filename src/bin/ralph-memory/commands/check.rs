@@ -3,6 +3,7 @@
 use clap::ValueEnum;
 use ralph_memory::Memory;
 use ralph_memory::memory::{FixReport, MergeDriverRegistration};
+use ralph_memory::text::for_terminal;
 use serde_json::json;
 
 use crate::commands::setup;
@@ -18,6 +19,7 @@ use crate::ui::Ui;
   ralph-memory check
   ralph-memory check --strict --quiet
   ralph-memory check --format github
+  ralph-memory check --diff main...HEAD
   ralph-memory check --fix
   ralph-memory check --register-merge-driver")]
 pub(crate) struct CheckArgs {
@@ -31,9 +33,13 @@ pub(crate) struct CheckArgs {
     /// git ignore `cache/` and `state/`
     #[arg(long)]
     fix: bool,
+    /// Do only this: name the facts that a change touches, one a line. A range is one of git, such as `main...HEAD`;
+    /// without one, it is what is not committed
+    #[arg(long, value_name = "RANGE", num_args = 0..=1, default_missing_value = "HEAD", conflicts_with = "fix")]
+    diff: Option<String>,
     /// Do only this: let git merge entries by key and by block. It sets this repository's `merge.ralph-memory.driver`, and
     /// adds what is missing to `.ralph/.gitattributes`
-    #[arg(long, conflicts_with_all = ["strict", "format", "fix"])]
+    #[arg(long, conflicts_with_all = ["strict", "format", "fix", "diff"])]
     register_merge_driver: bool,
 }
 
@@ -51,12 +57,21 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &CheckArgs) -> anyho
         return register_merge_driver(ui, &memory);
     }
     let FixReport { fixed, problems: not_fixed } = if args.fix { memory.fix()? } else { FixReport::default() };
-    let mut others = setup::in_project(memory.root().to_owned())?.findings();
-    others.extend(not_fixed);
-    let checked = memory.check_with(memory.semantic_status(), others);
+    let checked = if let Some(range) = &args.diff {
+        memory.check_diff(range)?
+    } else {
+        let mut others = setup::in_project(memory.root().to_owned())?.findings();
+        others.extend(not_fixed);
+        memory.check_with(memory.semantic_status(), others)
+    };
     let problems = &checked.problems;
     check_whole(problems)?;
     match if ui.json { CheckFormat::Json } else { args.format } {
+        CheckFormat::Human if args.diff.is_some() => {
+            problems
+                .iter()
+                .try_for_each(|problem| ui.line(for_terminal(&problem.to_string().replace('\n', "\u{fffd}"))))?;
+        }
         CheckFormat::Human => {
             report::listed(ui.out, "fixed", &fixed)?;
             if !ui.quiet {

@@ -29,7 +29,7 @@ use crate::ui::Ui;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ralph-memory edit knowledge/wal-mode
-  ralph-memory edit wal-mode --retry
+  ralph-memory edit wal-mode --confirm
   ralph-memory edit cache --title \"Compiler cache\" --tags build,cache
   ralph-memory edit wal-mode --scope section:storage
   ralph-memory edit use-just --supersedes use-make")]
@@ -49,8 +49,11 @@ pub(crate) struct EditArgs {
     /// An entry that it replaces, which searches then leave out; may be repeated
     #[arg(long, value_name = "ID", value_parser = parse::id)]
     supersedes: Vec<Id>,
+    /// Say that it still holds: it counts as written now
+    #[arg(long)]
+    confirm: bool,
     /// Begin with the copy that an earlier call kept
-    #[arg(long, conflicts_with_all = ["title", "scope", "tags", "supersedes"])]
+    #[arg(long, conflicts_with_all = ["title", "scope", "tags", "supersedes", "confirm"])]
     retry: bool,
     /// Accept this text, which looks like a secret but is not one; may be repeated
     #[arg(long = "allow-secret", value_name = "FINGERPRINT")]
@@ -59,8 +62,8 @@ pub(crate) struct EditArgs {
 
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: EditArgs) -> anyhow::Result<Exit> {
     let memory = globals.open()?.allow_secrets(&args.allow_secrets)?;
-    let EditArgs { id, title, scope, tags, supersedes, retry, .. } = args;
-    let changes = EntryChanges { title, scope, tags, supersedes, by: writer(None) };
+    let EditArgs { id, title, scope, tags, supersedes, confirm, retry, .. } = args;
+    let changes = EntryChanges { title, scope, tags, supersedes, confirm, by: writer(None) };
     if changes == (EntryChanges { by: changes.by, ..EntryChanges::default() }) {
         edit(ui, &memory, &id, retry)?;
     } else {

@@ -9,6 +9,7 @@ use super::*;
 use crate::agent_output::elements::{self, defuse};
 use crate::context;
 use crate::entry::attempt::{Account, Files, Validation};
+use crate::knowledge::Staleness;
 use crate::test_cases::cases;
 use crate::text::words;
 
@@ -35,7 +36,10 @@ fn hostile() -> impl Strategy<Value = String> {
 
 fn references(name: &'static str, category: Option<&'static str>) -> impl Strategy<Value = Vec<Reference>> {
     let body = prop_oneof![4 => hostile(), 1 => "One of a few that say the same[ab]?( again)?"];
-    let doubt = prop::option::of(prop_oneof![Just("abc1234567".to_owned()), hostile()]);
+    let doubt = prop::option::of(prop_oneof![
+        hostile().prop_map(|commit| Staleness::Gone { commit, path: String::new() }),
+        (hostile(), hostile()).prop_map(|(name, path)| Staleness::Changed { name, path }),
+    ]);
     let one =
         (hostile(), hostile(), prop::option::of(hostile()), prop::option::of(0i64..5), body, any::<bool>(), doubt);
     let one = one.prop_map(move |(title, tag, odd, days, body, is_usual, unverified)| Reference {

@@ -1,0 +1,237 @@
+//! What differs between two states of the files, and the content of files in commits.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use super::call::GitCall;
+use super::log::BIG_FILE;
+use super::{WorkTree, names};
+use crate::error::{Error, Result};
+
+/// How many files are asked for at once, and the limits of their content and of all content, in bytes.
+const AT_ONCE: usize = 128;
+const MAX_TEXTS: u64 = 16 * 1024 * 1024;
+const MAX_ALL: u64 = 64 * 1024 * 1024;
+/// The limit of a list of changed files, in bytes: tens of thousands.
+const MAX_CHANGES: u64 = 8 * 1024 * 1024;
+/// Longer files are not read: they are generated.
+const MAX_TEXT: usize = 256 * 1024;
+/// How long git may take where an answer is shown without it.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// How two states are compared: independently of settings, and without running a program.
+const COMPARED: [&str; 8] = ["-r", "-z", "-M", "--raw", "--numstat", "--no-ext-diff", "--no-textconv", "--no-color"];
+/// How the renames of commits are found.
+const RENAMED: [&str; 9] =
+    ["diff-tree", "--stdin", "-r", "-z", "-M", "--diff-filter=R", "--name-status", "--no-ext-diff", "--no-textconv"];
+
+/// Two states of the project: a commit, and a later one, or the files as they are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct DiffRange {
+    /// The earlier commit.
+    pub from: String,
+    /// The later one; `None` for the work tree.
+    pub to: Option<String>,
+}
+
+/// A file of the project, outside of its memory, that differs between two states; one that is only in the later state is left out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct FileDiff {
+    /// Its path in the earlier state, in the form of [`WorkTree::touches`].
+    pub path: String,
+    /// Its path in the later one; `None` if it is gone.
+    pub now: Option<String>,
+    /// How many lines were added and removed; 0 if it is not text, or too large.
+    pub lines: u64,
+}
+
+/// What a commit has at a path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum FileContent {
+    /// Nothing.
+    Missing,
+    /// A folder, a file that is not text or too large, or one that git did not print in time.
+    Unread,
+    /// A file, with replacement characters for invalid UTF-8.
+    Text(String),
+}
+
+impl FileContent {
+    /// Returns the text of a file that was read.
+    pub(crate) fn text(&self) -> Option<&str> {
+        if let FileContent::Text(text) = self { Some(text) } else { None }
+    }
+}
+
+impl WorkTree {
+    /// Reads a range as `git diff` does: `A..B`, `A...B` from where B left A, and `A` for the changes since A.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Invalid`] for a commit that is not there, and two without a common one.
+    pub(crate) fn range(&self, range: &str) -> Result<DiffRange> {
+        let invalid = |reason: String| Error::invalid("range", reason);
+        let commit = |name: &str| {
+            let name = if name.is_empty() { "HEAD" } else { name };
+            let unknown = || {
+                invalid(format!(
+                    "`{}` is no commit that git knows: name branches, tags or commits, as in `main...HEAD`, and fetch \
+                     them if the clone is shallow",
+                    name.escape_debug()
+                ))
+            };
+            // An option is no commit.
+            if name.starts_with('-') || name.contains('\0') {
+                return Err(unknown());
+            }
+            let call = self.call(&["rev-parse", "--verify", "--quiet", "--end-of-options"]);
+            call.value(&format!("{name}^{{commit}}")).made().map_err(|_| unknown())
+        };
+        let Some((from, to)) = range.split_once("..") else {
+            return Ok(DiffRange { from: commit(range)?.as_str().to_owned(), to: None });
+        };
+        let (mut from, to) = (commit(from)?, (to.strip_prefix('.'), to));
+        let end = commit(to.0.unwrap_or(to.1))?;
+        if to.0.is_some() {
+            let base = self.call(&["merge-base"]).object(&from).object(&end).made();
+            from =
+                base.map_err(|_| invalid(format!("the ends of `{}` have no common commit", range.escape_debug())))?;
+        }
+        Ok(DiffRange { from: from.as_str().to_owned(), to: Some(end.as_str().to_owned()) })
+    }
+
+    /// Returns the files of the project that a range changes. Renames are followed.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Git`] when `git` does not answer, or lists too many files.
+    pub(crate) fn diff(&self, range: &DiffRange) -> Result<Vec<FileDiff>> {
+        let big = BIG_FILE.to_owned();
+        let call = if let Some(to) = &range.to {
+            GitCall::within(self, &[big], &["diff-tree"]).words(&COMPARED).value(&range.from).value(to)
+        } else {
+            let settings = [self.index_settings()?.0, vec![big]].concat();
+            GitCall::within(self, &settings, &["diff-index", "--ignore-submodules"]).words(&COMPARED).value(&range.from)
+        };
+        // To compare the entries would take longer than all the rest.
+        let project = self.project().filter(|path| !path.is_empty()).map(|path| format!(":(top,literal){path}"));
+        let memory = self.own_path().map(|path| format!(":(exclude,top,literal){path}"));
+        let answer = call.magic().paths(project.into_iter().chain(memory)).limit(MAX_CHANGES).ask_all()?;
+        let records: Vec<String> = names(&answer).collect();
+        let mut records = records.iter().map(String::as_str);
+        let (mut found, mut lines) = (Vec::new(), HashMap::new());
+        while let Some(record) = records.next() {
+            if let Some(raw) = record.strip_prefix(':') {
+                let status = raw.rsplit(' ').next().unwrap_or_default();
+                let Some(path) = records.next() else { break };
+                let now = if status.starts_with('R') { records.next() } else { Some(path) };
+                let now = now.filter(|_| status != "D").and_then(|path| self.in_project(path));
+                let Some(path) = self.in_project(path).filter(|_| !status.starts_with(['A', 'C'])) else { continue };
+                found.push(FileDiff { path: path.to_owned(), now: now.map(str::to_owned), lines: 0 });
+            } else if let [added, removed, path] = record.splitn(3, '\t').collect::<Vec<_>>()[..] {
+                // The two paths of a renamed file follow.
+                let path = if path.is_empty() {
+                    records.next().zip(records.next()).map_or("", |(path, _)| path)
+                } else {
+                    path
+                };
+                let count = |text: &str| text.parse::<u64>().unwrap_or(0);
+                lines.insert(self.in_project(path).unwrap_or_default(), count(added).saturating_add(count(removed)));
+            }
+        }
+        for file in &mut found {
+            file.lines = lines.get(file.path.as_str()).copied().unwrap_or(0);
+        }
+        Ok(found)
+    }
+
+    /// Returns the object ids of the files that a commit has at or below a path, by their paths.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Git`] when `git` does not answer.
+    pub(crate) fn listed(&self, commit: &str, path: &str) -> Result<HashMap<String, String>> {
+        let call = self.call(&["ls-tree", "-r", "-z"]).value(commit).paths(self.of_project(&[path]));
+        let answer = call.limit(MAX_CHANGES).ask_all()?;
+        let file = |record: String| {
+            let (kind, path) = record.split_once('\t')?;
+            Some((self.in_project(path)?.to_owned(), kind.rsplit(' ').next()?.to_owned()))
+        };
+        Ok(names(&answer).filter_map(file).collect())
+    }
+
+    /// Returns git's object id for a file with these bytes.
+    pub(crate) fn object_id(&self, bytes: &[u8]) -> String {
+        self.name_of(bytes).as_str().to_owned()
+    }
+
+    /// Returns the new paths of files that commits removed, by their old ones. Paths are those of [`WorkTree::touches`].
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Git`] when `git` does not answer.
+    pub(crate) fn renames(&self, removed: &[(String, String)]) -> Result<HashMap<String, String>> {
+        let mut commits: Vec<&str> = removed.iter().map(|(_, commit)| commit.as_str()).collect();
+        commits.sort_unstable();
+        commits.dedup();
+        // Git leaves out a line without an end.
+        let input: String = commits.iter().flat_map(|commit| [commit, "\n"]).collect();
+        let answer = self.call(&RENAMED).input(input.as_bytes()).patience(PATIENCE).takes_part().ask()?;
+        let records: Vec<String> = names(&answer.output).collect();
+        let mut records = records.iter().map(String::as_str);
+        let (mut commit, mut found) = ("", HashMap::new());
+        while let Some(record) = records.next() {
+            if !record.starts_with('R') {
+                commit = record;
+                continue;
+            }
+            let paths = (records.next().unwrap_or_default(), records.next().unwrap_or_default());
+            let (Some(old), Some(new)) = (self.in_project(paths.0), self.in_project(paths.1)) else { continue };
+            if removed.iter().any(|(path, by)| path == old && by == commit) {
+                found.insert(old.to_owned(), new.to_owned());
+            }
+        }
+        Ok(found)
+    }
+
+    /// Returns what commits have at paths of the project, in the given order: `HEAD`, or the id of a commit, and a path; or
+    /// the id of a file, and no path. What git does not print within the limits is [`FileContent::Unread`].
+    pub(crate) fn contents(&self, places: &[(&str, &str)]) -> Vec<FileContent> {
+        let mut left = MAX_ALL;
+        let some = places.chunks(AT_ONCE).flat_map(|places| {
+            let answer = self.batch(places, left.min(MAX_TEXTS)).unwrap_or_default();
+            left = left.saturating_sub(answer.len() as u64);
+            let mut rest = &answer[..];
+            places.iter().map(|_| next_content(&mut rest)).collect::<Vec<_>>()
+        });
+        some.collect()
+    }
+
+    /// Returns git's answer about these places.
+    fn batch(&self, places: &[(&str, &str)], limit: u64) -> Result<Vec<u8>> {
+        let project = self.project().unwrap_or_default();
+        // Git reads one place a line.
+        let place = |(commit, path): &(&str, &str)| match *path {
+            "" => format!("{commit}\n"),
+            path if path.contains('\n') => "-\n".to_owned(),
+            path => format!("{commit}:{project}{path}\n"),
+        };
+        let input: String = places.iter().map(place).collect();
+        let call = self.call(&["cat-file", "--batch", "--buffer"]).input(input.as_bytes());
+        call.limit(limit).patience(PATIENCE).ask_all()
+    }
+}
+
+/// Takes the next object from an answer of `git cat-file --batch`.
+fn next_content(answer: &mut &[u8]) -> FileContent {
+    let Some(end) = answer.iter().position(|byte| *byte == b'\n') else { return FileContent::Unread };
+    let head = String::from_utf8_lossy(&answer[..end]).into_owned();
+    *answer = &answer[end + 1..];
+    let Some((head, size)) = head.rsplit_once(' ') else { return FileContent::Missing };
+    let Some(size) = size.parse().ok().filter(|size| *size < answer.len()) else { return FileContent::Missing };
+    let (bytes, behind) = answer.split_at(size);
+    *answer = &behind[1..];
+    if !head.ends_with(" blob") || size > MAX_TEXT || bytes.contains(&0) {
+        return FileContent::Unread;
+    }
+    FileContent::Text(String::from_utf8_lossy(bytes).into_owned())
+}

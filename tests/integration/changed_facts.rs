@@ -1,0 +1,739 @@
+//! Which changes of code make a fact doubtful: by the files that it names, and by the names in its text.
+
+use std::fs;
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::support::{Ran, TestBase, ids};
+
+const KEEP_RS: &str = r#"//! Keeps connections open between requests.
+
+use std::time::{Duration, Instant};
+
+/// The proxy closes a connection after 40 seconds.
+pub const IDLE_SECONDS: u64 = 30;
+pub const MAX_IDLE: usize = 8;
+
+pub struct Keeper {
+    idle: Vec<Connection>,
+    closed: usize,
+}
+
+impl Keeper {
+    pub fn new() -> Keeper {
+        Keeper { idle: Vec::new(), closed: 0 }
+    }
+
+    /// Takes the connection that was used last.
+    pub fn take(&mut self, now: Instant) -> Option<Connection> {
+        self.drop_old(now);
+        self.idle.pop()
+    }
+
+    fn drop_old(&mut self, now: Instant) {
+        let limit = Duration::from_secs(IDLE_SECONDS);
+        let before = self.idle.len();
+        self.idle.retain(|connection| now - connection.used_at < limit);
+        self.closed += before - self.idle.len();
+        log::debug!("closed {} connections", self.closed);
+    }
+
+    pub fn give_back(&mut self, connection: Connection) {
+        if self.idle.len() < MAX_IDLE {
+            self.idle.push(connection);
+        }
+    }
+}
+"#;
+
+const POOL_PY: &str = r#""""The pool of database connections."""
+
+import logging
+import random
+import time
+
+from app import settings
+
+POOL_SIZE = 5
+log = logging.getLogger(__name__)
+
+
+def connect(url=settings.DATABASE_URL):
+    """Returns a pool.
+
+    It opens POOL_SIZE connections at once.
+    """
+    log.info("opening %d connections", POOL_SIZE)
+    return Pool(url, size=POOL_SIZE, timeout=3)
+
+
+def retry_delay(
+    attempt,
+    base=0.5,
+):
+    """Returns how many seconds to wait before the next attempt."""
+    return base * 2 ** attempt
+
+
+class Pool:
+    def __init__(self, url, size, timeout):
+        self.url = url
+        self.size = size
+        self.timeout = timeout
+
+    def query(self, text):
+        for attempt in range(5):
+            try:
+                return self.send(text)
+            except ConnectionError:
+                time.sleep(retry_delay(attempt) + random.random())
+        raise ConnectionError(self.url)
+"#;
+
+const CLIENT_TS: &str = r"import { sleep } from './sleep';
+
+export const API_BASE = 'https://api.example.org/v1';
+const maxRetries = 3;
+
+// The gateway answers 503 while it restarts.
+const RETRY_ON = [
+  502,
+  503,
+];
+
+/**
+ * Fetches a document.
+ *
+ * fetchJson asks again while the gateway restarts.
+ */
+export async function fetchJson<T>(path: string): Promise<T> {
+  for (let attempt = 0; ; attempt++) {
+    const response = await fetch(`${API_BASE}/${path}`);
+    if (response.ok) {
+      return response.json();
+    }
+    if (!RETRY_ON.includes(response.status) || attempt >= maxRetries) {
+      throw new Error(`${path}: ${response.status}`);
+    }
+    await sleep(100);
+  }
+}
+
+export function describe(path: string): string {
+  return 'GET ' + path;
+}
+";
+
+const QUEUE_GO: &str = r#"// Package internal has the queue of jobs.
+package internal
+
+import (
+	"context"
+	"errors"
+)
+
+const (
+	maxInFlight = 64
+	maxJobBytes = 4096
+)
+
+// ErrFull says that the queue takes no more jobs.
+var ErrFull = errors.New("queue is full")
+
+// Queue holds jobs until a worker takes them.
+type Queue struct {
+	jobs chan Job
+}
+
+// NewQueue makes an empty queue.
+func NewQueue() *Queue {
+	return &Queue{jobs: make(chan Job, maxInFlight)}
+}
+
+// Push adds a job, and never waits.
+func (q *Queue) Push(job Job) error {
+	select {
+	case q.jobs <- job:
+		return nil
+	default:
+		return ErrFull
+	}
+}
+
+// Pop waits for a job.
+func (q *Queue) Pop(ctx context.Context) (Job, error) {
+	select {
+	case job := <-q.jobs:
+		return job, nil
+	case <-ctx.Done():
+		return Job{}, ctx.Err()
+	}
+}
+"#;
+
+/// Four projects, each of one file.
+const PROJECTS: [(&str, &str); 4] =
+    [("src/keep.rs", KEEP_RS), ("app/pool.py", POOL_PY), ("src/client.ts", CLIENT_TS), ("internal/queue.go", QUEUE_GO)];
+
+/// Facts about them: the project, a short name, and the text.
+const FACTS: [(usize, &str, &str); 9] = [
+    (0, "idle", "Idle connections live 30 s: the proxy closes them after 40, see `IDLE_SECONDS`."),
+    (
+        0,
+        "take",
+        "`Keeper::take` gives out the connection used last, so that the others grow old and drop_old finds them.",
+    ),
+    (1, "size", "The database allows 20 connections and four workers share it, so `POOL_SIZE` is 5."),
+    (1, "delay", "The wait before another attempt doubles each time, from half a second on: `retry_delay()`."),
+    (2, "retries", "A request is sent at most four times (maxRetries), since the gateway restarts within a second."),
+    (
+        2,
+        "fetch",
+        "`fetchJson` never returns null: a missing document is an error. It asks again for `RETRY_ON`, 502 and 503.",
+    ),
+    (2, "base", "The client speaks version 1 of the interface; `API_BASE` has the version in it."),
+    (3, "flight", "At most 64 jobs wait, since each holds a file open: `maxInFlight`."),
+    (3, "push", "`Queue.Push` never blocks; with a full queue it returns `ErrFull`, and the caller answers 429."),
+];
+
+/// A change of the code of a project.
+#[derive(Clone, Copy)]
+struct Change {
+    /// The fact, by its name.
+    fact: &'static str,
+    what: &'static str,
+    /// Whether a careful colleague would look at the fact again.
+    is_decisive: bool,
+    /// Where the file is afterwards, if it moved; empty if it is gone.
+    to: Option<&'static str>,
+    /// The edits, each committed.
+    edits: &'static [fn(&str) -> String],
+}
+
+const fn change(
+    fact: &'static str,
+    what: &'static str,
+    is_decisive: bool,
+    edits: &'static [fn(&str) -> String],
+) -> Change {
+    Change { fact, what, is_decisive, to: None, edits }
+}
+
+const fn moved(to: &'static str, change: Change) -> Change {
+    Change { to: Some(to), ..change }
+}
+
+/// The changes. What a colleague would say was written down before the program saw any of them.
+const CHANGES: [Change; 40] = [
+    // Rust.
+    change("idle", "the constant has another value", true, &[|c| c.replace("u64 = 30", "u64 = 60")]),
+    change(
+        "idle",
+        "the comment above it is reworded",
+        false,
+        &[|c| {
+            c.replace("The proxy closes a connection after 40 seconds.", "IDLE_SECONDS is below the 40 s of the proxy.")
+        }],
+    ),
+    change(
+        "idle",
+        "the constant moves down",
+        false,
+        &[|c| {
+            let line = "pub const IDLE_SECONDS: u64 = 30;\n";
+            c.replace(line, "").replace("impl Keeper {", &format!("{line}\nimpl Keeper {{"))
+        }],
+    ),
+    change("idle", "another constant changes", false, &[|c| c.replace("usize = 8", "usize = 16")]),
+    change("idle", "the constant gets another name", true, &[|c| c.replace("IDLE_SECONDS", "IDLE_LIMIT")]),
+    change(
+        "idle",
+        "what it is used for changes",
+        true,
+        &[|c| c.replace("from_secs(IDLE_SECONDS)", "from_secs(IDLE_SECONDS.min(20))")],
+    ),
+    change("take", "the function does something else", true, &[|c| c.replace("idle.pop()", "idle.swap_remove(0)")]),
+    change(
+        "take",
+        "the function gets a parameter",
+        true,
+        &[|c| c.replace("take(&mut self, ", "take(&mut self, host: &str, ")],
+    ),
+    moved("src/pool/keep.rs", change("idle", "the file moves", false, &[str::to_owned])),
+    change(
+        "idle",
+        "eight other methods are added",
+        false,
+        &[|c| {
+            let rest = "    pub fn give_back(&mut self, connection: Connection) {\n";
+            let method =
+                |n: usize| format!("    pub fn kind_{n}(&self) -> usize {{\n        self.closed + {n}\n    }}\n\n");
+            let methods: String = (0..8).map(method).collect();
+            c.replace("    closed: usize,\n", "    closed: usize,\n    opened: usize,\n")
+                .replace(rest, &(methods + rest))
+        }],
+    ),
+    // Python.
+    change("size", "the constant has another value", true, &[|c| c.replace("POOL_SIZE = 5", "POOL_SIZE = 20")]),
+    change(
+        "size",
+        "a docstring that names it is reworded",
+        false,
+        &[|c| c.replace("It opens POOL_SIZE connections at once.", "All POOL_SIZE connections are opened at once.")],
+    ),
+    change(
+        "size",
+        "a formatter breaks a call into lines",
+        false,
+        &[|c| {
+            c.replace(
+                "Pool(url, size=POOL_SIZE, timeout=3)",
+                "Pool(\n        url,\n        size=POOL_SIZE,\n        timeout=3,\n    )",
+            )
+        }],
+    ),
+    change(
+        "size",
+        "the constant gets a comment in its line",
+        false,
+        &[|c| c.replace("POOL_SIZE = 5", "POOL_SIZE = 5  # four workers share 20")],
+    ),
+    change("delay", "a default in the signature changes", true, &[|c| c.replace("base=0.5", "base=2.0")]),
+    change(
+        "delay",
+        "the function computes something else",
+        true,
+        &[|c| c.replace("base * 2 ** attempt", "base * attempt")],
+    ),
+    moved("", change("size", "the file is deleted", true, &[str::to_owned])),
+    moved(
+        "app/database/pool.py",
+        change(
+            "size",
+            "the file moves, and the value changes",
+            true,
+            &[|c| c.replace("POOL_SIZE = 5", "POOL_SIZE = 20")],
+        ),
+    ),
+    change(
+        "size",
+        "a log line that has it is reworded",
+        false,
+        &[|c| c.replace("opening %d connections", "opening a pool of %d")],
+    ),
+    change(
+        "delay",
+        "imports are sorted",
+        false,
+        &[|c| {
+            c.replace("import logging\nimport random\nimport time\n", "import time\nimport logging\nimport random\n")
+        }],
+    ),
+    // TypeScript.
+    change("retries", "the constant has another value", true, &[|c| c.replace("maxRetries = 3", "maxRetries = 5")]),
+    change(
+        "fetch",
+        "the comment of the function is reworded",
+        false,
+        &[|c| c.replace("fetchJson asks again while the gateway restarts.", "fetchJson waits for the gateway.")],
+    ),
+    change("fetch", "the function returns another type", true, &[|c| c.replace("Promise<T>", "Promise<T | null>")]),
+    change(
+        "fetch",
+        "the function moves to the end of the file",
+        false,
+        &[|c| {
+            let at = c.find("/**").unwrap();
+            let end = c.find("export function describe").unwrap();
+            format!("{}{}\n{}", &c[..at], &c[end..], c[at..end].trim_end())
+        }],
+    ),
+    moved(
+        "src/http/client.ts",
+        change("fetch", "the file moves, and an import follows", false, &[|c| c.replace("'./sleep'", "'../sleep'")]),
+    ),
+    change("fetch", "the indentation doubles", false, &[|c| c.replace("  ", "    ")]),
+    change("base", "a formatter changes the quotes", false, &[|c| c.replace('\'', "\"")]),
+    change("base", "the address has another version", true, &[|c| c.replace("/v1", "/v2")]),
+    change(
+        "fetch",
+        "another function is added",
+        false,
+        &[|c| c.to_owned() + "\nexport function head(path: string): string {\n  return 'HEAD ' + path;\n}\n"],
+    ),
+    change("fetch", "an item of a list over several lines goes", true, &[|c| c.replace("  503,\n", "")]),
+    // Go.
+    change("flight", "the constant has another value", true, &[|c| c.replace("= 64", "= 128")]),
+    change("flight", "the constant beside it changes", false, &[|c| c.replace("4096", "8192")]),
+    change(
+        "flight",
+        "a longer name aligns the constants anew",
+        false,
+        &[|c| {
+            c.replace(
+                "\tmaxInFlight = 64\n\tmaxJobBytes = 4096",
+                "\tmaxInFlight    = 64\n\tmaxJobBytes    = 4096\n\tmaxWorkerCount = 8",
+            )
+        }],
+    ),
+    change("push", "the method gets a parameter", true, &[|c| c.replace("Push(job", "Push(ctx context.Context, job")]),
+    change(
+        "push",
+        "the method waits instead",
+        true,
+        &[|c| {
+            c.replace(
+                "\tselect {\n\tcase q.jobs <- job:\n\t\treturn nil\n\tdefault:\n\t\treturn ErrFull\n\t}\n",
+                "\tq.jobs <- job\n\treturn nil\n",
+            )
+        }],
+    ),
+    change(
+        "push",
+        "the comment above the method is reworded",
+        false,
+        &[|c| c.replace("// Push adds a job, and never waits.", "// Push adds a job without waiting.")],
+    ),
+    moved("", change("push", "the file is deleted", true, &[str::to_owned])),
+    change("push", "the method gets another name", true, &[|c| c.replace("Push", "Enqueue")]),
+    change(
+        "flight",
+        "the value changes, and changes back",
+        false,
+        &[|c| c.replace("= 64", "= 128"), |c| c.replace("= 128", "= 64")],
+    ),
+    change(
+        "flight",
+        "another function uses it too",
+        false,
+        &[|c| {
+            c.to_owned() + "\n// Room says how many jobs a queue takes.\nfunc Room() int {\n\treturn maxInFlight\n}\n"
+        }],
+    ),
+];
+
+/// A project in a repository of its own.
+struct Project(TestBase);
+
+impl Project {
+    fn new() -> Project {
+        let project = Project(TestBase::new());
+        project.git(&["init", "--quiet", "--initial-branch", "main"], "");
+        project
+    }
+
+    fn git(&self, arguments: &[&str], at: &str) -> String {
+        let mut command = Command::new("git");
+        command.args(["-c", "user.name=t", "-c", "user.email=t@example.org"]).args(arguments);
+        command.current_dir(self.0.root()).env_clear().env("PATH", std::env::var_os("PATH").unwrap());
+        command.env("HOME", self.0.home()).env("GIT_CONFIG_NOSYSTEM", "1").env("GIT_COMMITTER_DATE", at);
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{arguments:?} {output:?}");
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    }
+
+    fn commit(&self, at: &str) {
+        self.git(&["add", "--all"], "");
+        self.git(&["commit", "--quiet", "--message", "m"], at);
+    }
+
+    fn fact(&self, stem: &str, file: &str, text: &str) {
+        let head = format!("title: \"The {stem}\"\ntags: [{stem}]\ncreated_at: \"2026-02-01\"\nfiles: [{file}]");
+        self.0.write(&format!(".ralph/knowledge/{stem}.md"), format!("---\n{head}\n---\n\n{text}\n"));
+    }
+
+    fn run(&self, arguments: &[&str]) -> Ran {
+        self.0.with(arguments).env("PATH", std::env::var_os("PATH").unwrap()).env("GIT_CONFIG_NOSYSTEM", "1").run()
+    }
+
+    /// Returns what `check` says of facts: the names of the entries, and the messages.
+    fn doubts(&self) -> Vec<(String, String)> {
+        let checked = self.run(&["check", "--json"]).json(0);
+        let problems = checked["problems"].as_array().unwrap().iter().filter(|problem| problem["code"] == "unverified");
+        let text = |value: &Value| value.as_str().unwrap().to_owned();
+        let stem = |path: String| path.replace(".ralph/knowledge/", "").replace(".md", "");
+        problems.map(|problem| (stem(text(&problem["path"])), text(&problem["message"]))).collect()
+    }
+
+    /// Writes two facts about the keeper, and commits them after the code.
+    fn with_keeper() -> Project {
+        let project = Project::new();
+        project.0.write("src/keep.rs", KEEP_RS);
+        project.commit("2026-01-20T00:00:00Z");
+        for (_, stem, text) in &FACTS[..2] {
+            project.fact(stem, "src/keep.rs", &format!("{text} About connections of the keeper."));
+        }
+        project.commit("2026-02-10T00:00:00Z");
+        project
+    }
+
+    fn keep(&self, from: &str, to: &str) -> &Project {
+        assert!(KEEP_RS.contains(from));
+        self.0.write("src/keep.rs", KEEP_RS.replace(from, to));
+        self
+    }
+}
+
+/// Each change is made in a repository with the fact twice: committed, and uncommitted, which is judged by its files
+/// alone. The table and the totals are those of the documentation.
+#[test]
+fn facts_are_doubted_where_a_line_with_their_names_changed() {
+    let mut table = String::new();
+    // Of each rule: right, missed and false doubts.
+    let mut counts = [[0; 3]; 2];
+    for (of, (file, code)) in PROJECTS.into_iter().enumerate() {
+        let project = Project::new();
+        let facts = FACTS.iter().filter(|(project, ..)| *project == of);
+        project.0.write(file, code).write(".git/info/exclude", "*-uncommitted.md\n");
+        project.commit("2026-01-20T00:00:00Z");
+        for (_, name, text) in facts.clone() {
+            project.fact(name, file, text);
+            project.fact(&format!("{name}-uncommitted"), file, text);
+        }
+        project.commit("2026-02-10T00:00:00Z");
+        let known = |change: &&Change| facts.clone().any(|(_, name, _)| *name == change.fact);
+        for change in CHANGES.iter().filter(known) {
+            let mut text = code.to_owned();
+            for (day, edit) in change.edits.iter().enumerate() {
+                let new = edit(&text);
+                assert!(new != text || change.to.is_some(), "nothing changes: {}", change.what);
+                text = new;
+                fs::remove_file(project.0.at(file)).unwrap();
+                let to = change.to.unwrap_or(file);
+                if !to.is_empty() {
+                    project.0.write(to, &text);
+                }
+                project.commit(&format!("2026-03-0{}T00:00:00Z", day + 1));
+            }
+            let found = project.doubts();
+            let is_doubted = |name: String| found.iter().any(|(of, _)| *of == name);
+            let doubts = [is_doubted(format!("{}-uncommitted", change.fact)), is_doubted(change.fact.to_owned())];
+            let word = |is: bool| if is { "doubts" } else { "" };
+            for (doubts, counts) in doubts.into_iter().zip(&mut counts) {
+                match (doubts, change.is_decisive) {
+                    (true, true) => counts[0] += 1,
+                    (false, true) => counts[1] += 1,
+                    (true, false) => counts[2] += 1,
+                    (false, false) => {}
+                }
+            }
+            let language = file.rsplit('.').next().unwrap();
+            let cells = [word(change.is_decisive), word(doubts[0]), word(doubts[1])];
+            table += &format!("| {language} | {} | {} |\n", change.what, cells.join(" | "));
+            project.git(&["reset", "--hard", "--quiet", &format!("HEAD~{}", change.edits.len())], "");
+        }
+    }
+    let [files, names] = counts;
+    for (number, what) in
+        ["doubts that are right", "changes that are missed", "doubts that are wrong"].iter().enumerate()
+    {
+        table.insert_str(0, &format!("| {what} | {} | {} |\n", files[number], names[number]));
+    }
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/src/design/measurements.md");
+    let documented = fs::read_to_string(page).unwrap();
+    let missing: Vec<&str> = table.lines().filter(|line| !documented.contains(line)).collect();
+    assert!(missing.is_empty(), "{missing:#?} of\n{table}");
+    let [right, _, wrong] = names;
+    assert!(wrong * 10 <= right + wrong, "{names:?}");
+}
+
+/// The message of a name that changed.
+fn of_name(stem: &str, name: &str) -> (String, String) {
+    (stem.to_owned(), format!("unverified: `{name}` in `src/keep.rs` changed after this was written"))
+}
+
+#[test]
+fn a_doubted_entry_says_which_name_changed_and_comes_last() {
+    let project = Project::with_keeper();
+    let context = || project.run(&["context", "--task", "connections of the keeper", "--json"]).json(0);
+    let (before, first) = (context(), |context: &Value| ids(&context["entries"])[0].clone());
+    let doubted = first(&before).replace("knowledge/", "");
+    let (name, from, to) = match doubted.as_str() {
+        "idle" => ("IDLE_SECONDS", "u64 = 30", "u64 = 60"),
+        _ => ("take", "take(&mut self, ", "take(&mut self, host: &str, "),
+    };
+    project.keep(from, to);
+    assert_eq!(project.doubts(), [], "it is not committed yet");
+    project.commit("2026-03-01T00:00:00Z");
+    assert_eq!(project.doubts(), [of_name(&doubted, name)]);
+    let after = context();
+    let said = format!("**unverified: `{name}` in `src/keep.rs` changed after this was written**");
+    assert!(after["prompt"].as_str().unwrap().contains(&said), "{after}");
+    assert_eq!(ids(&after["entries"]).len(), 2, "it is not withheld");
+    assert_eq!(ids(&after["entries"])[1], format!("knowledge/{doubted}"));
+    // Without git nothing is doubted.
+    fs::remove_dir_all(project.0.at(".git")).unwrap();
+    assert_eq!(project.doubts(), []);
+}
+
+#[test]
+fn a_confirmed_entry_is_good_again_until_the_next_change() {
+    let project = Project::with_keeper();
+    project.keep("u64 = 30", "u64 = 60").commit("2026-03-01T00:00:00Z");
+    // Another key says nothing about the fact.
+    let fact = project.0.read(".ralph/knowledge/idle.md");
+    project.0.write(".ralph/knowledge/idle.md", fact.replace("tags:", "aliases: [Patience]\ntags:"));
+    project.commit("2026-03-02T00:00:00Z");
+    assert_eq!(project.doubts(), [of_name("idle", "IDLE_SECONDS")]);
+    project.0.with(["edit", "idle", "--confirm"]).now("2026-03-03T00:00:00Z").run().says(0, "updated");
+    assert_eq!(project.doubts(), [], "not even before it is committed");
+    project.commit("2026-03-04T00:00:00Z");
+    assert_eq!(project.doubts(), []);
+    project.keep("u64 = 30", "u64 = 90").commit("2026-03-05T00:00:00Z");
+    assert_eq!(project.doubts(), [of_name("idle", "IDLE_SECONDS")]);
+    // A new text, by any editor and with no new date, begins anew.
+    project.0.write(".ralph/knowledge/idle.md", fact.replace("live 30 s", "live 90 s"));
+    project.commit("2026-03-06T00:00:00Z");
+    assert_eq!(project.doubts(), []);
+}
+
+#[test]
+fn renames_are_followed_and_branches_count_by_what_they_merged() {
+    let project = Project::with_keeper();
+    // A branch that began before the facts were written, and ends after them.
+    project.git(&["checkout", "--quiet", "-b", "other", "HEAD~"], "");
+    project.keep("u64 = 30", "u64 = 60").commit("2026-02-05T00:00:00Z");
+    project.git(&["checkout", "--quiet", "main"], "");
+    for (day, (from, to)) in [("src/keep.rs", "src/kept.rs"), ("src/kept.rs", "lib/keep.rs")].into_iter().enumerate() {
+        fs::create_dir_all(project.0.at("lib")).unwrap();
+        project.git(&["mv", from, to], "");
+        project.commit(&format!("2026-03-0{}T00:00:00Z", day + 1));
+        assert_eq!(project.doubts(), []);
+    }
+    project.git(&["merge", "--quiet", "--no-edit", "other"], "2026-03-03T00:00:00Z");
+    assert!(project.0.read("lib/keep.rs").contains("u64 = 60"));
+    assert_eq!(project.doubts(), [of_name("idle", "IDLE_SECONDS")]);
+    // Of a shallow clone, nobody knows which commit has the entry.
+    let shallow = project.0.home().join("shallow");
+    let url = format!("file://{}", project.0.root().display());
+    project.git(&["clone", "--quiet", "--depth", "1", &url, shallow.to_str().unwrap()], "");
+    let checked = project.0.with(["check", "--json"]).env("PATH", std::env::var_os("PATH").unwrap()).folder(&shallow);
+    let codes = checked.run().json(0)["problems"].to_string();
+    assert!(!codes.contains("changed after"), "{codes}");
+}
+
+/// Returns the lines that `check --diff` prints with these options.
+fn diff(project: &Project, options: &[&str], code: i32) -> String {
+    let ran = project.run(&[&["check", "--diff"], options].concat());
+    assert_eq!(ran.code, Some(code), "{ran}");
+    ran.stdout
+}
+
+#[test]
+fn a_diff_names_the_facts_that_it_touches() {
+    let project = Project::with_keeper();
+    let line =
+        ".ralph/knowledge/idle.md:5:8: the change touches `IDLE_SECONDS` in `src/keep.rs`, which this entry names\n";
+    assert_eq!(diff(&project, &["--strict"], 0), "");
+    // A comment and another line touch nothing.
+    project.keep("after 40 seconds", "after 41 seconds").keep("usize = 8", "usize = 9");
+    assert_eq!(diff(&project, &[], 0), "");
+    project.keep("u64 = 30", "u64 = 60");
+    assert_eq!(diff(&project, &[], 0), line);
+    assert_eq!(diff(&project, &["--strict"], 1), line);
+    // Staged, committed, and as a range of either kind.
+    project.git(&["checkout", "--quiet", "-b", "topic"], "");
+    project.git(&["add", "--all"], "");
+    assert_eq!(diff(&project, &["--strict"], 1), line);
+    project.commit("2026-03-01T00:00:00Z");
+    assert_eq!(diff(&project, &[], 0), "");
+    for range in ["main...HEAD", "main..", "main", "HEAD~"] {
+        assert_eq!(diff(&project, &[range], 0), line, "{range}");
+    }
+    assert_eq!(diff(&project, &["HEAD..main"], 0), line, "back again");
+    // What main did meanwhile is not of the topic.
+    project.git(&["checkout", "--quiet", "main"], "");
+    project.keep("take(&mut self, ", "take(&mut self, host: &str, ").commit("2026-03-02T00:00:00Z");
+    project.git(&["checkout", "--quiet", "topic"], "");
+    assert_eq!(diff(&project, &["main...HEAD"], 0), line);
+    let both = diff(&project, &["main..HEAD"], 0);
+    assert!(both.contains(line) && both.contains("the change touches `take`"), "{both}");
+    // The other formats have the same.
+    let json = project.run(&["check", "--diff", "main...", "--json"]).json(0);
+    assert_eq!((&json["counts"]["warnings"], &json["problems"][0]["code"]), (&Value::from(1), &Value::from("touched")));
+    let github = project.run(&["check", "--diff=main...", "--format", "github"]).stdout;
+    assert!(github.starts_with("::warning file=.ralph/knowledge/idle.md,line=5,"), "{github}");
+    let sarif: Value =
+        serde_json::from_str(&project.run(&["check", "--diff=main...", "--format", "sarif"]).stdout).unwrap();
+    assert_eq!(sarif["runs"][0]["results"][0]["ruleId"], "touched");
+    // Whoever confirms the fact, or adds one, in the same change knew of it.
+    project.run(&["edit", "idle", "--confirm"]).says(0, "updated");
+    assert_eq!(diff(&project, &["main..."], 0), "");
+    project.git(&["checkout", "--quiet", ".ralph"], "");
+    project.0.write("src/keep.rs", KEEP_RS);
+    project.fact("new", "src/keep.rs", "`IDLE_SECONDS` is 30 again.");
+    assert_eq!(diff(&project, &[], 0), line);
+    // A rename alone touches nothing; a file that goes touches what names it.
+    project.git(&["checkout", "--quiet", "src"], "");
+    project.git(&["mv", "src/keep.rs", "src/kept.rs"], "");
+    assert_eq!(diff(&project, &[], 0), "");
+    project.0.write("src/kept.rs", "fn other() {}\n");
+    let gone = diff(&project, &[], 0);
+    assert_eq!(gone.matches("the change removes `src/keep.rs`, which this entry names").count(), 2, "{gone}");
+}
+
+#[test]
+fn a_file_without_the_names_of_a_fact_has_its_own_rule() {
+    let project = Project::new();
+    let lines = |from: usize| (from..from + 40).map(|line| line.to_string() + "\n").collect::<String>();
+    project.0.write("src/moved.rs", lines(0)).write("src/half.rs", lines(0));
+    project.fact("moved", "src/moved.rs", "It has lines.");
+    project.fact("half", "src/half.rs", "`IDLE_SECONDS` is elsewhere.");
+    project.commit("2026-02-10T00:00:00Z");
+    assert_eq!(project.doubts(), [], "the commit of a fact is no change of its file");
+    project.git(&["mv", "src/moved.rs", "src/there.rs"], "");
+    project.0.write("src/half.rs", lines(20));
+    assert_eq!(
+        diff(&project, &[], 0),
+        ".ralph/knowledge/half.md:5:8: the change rewrites `src/half.rs`, which this entry names\n"
+    );
+    project.commit("2026-03-01T00:00:00Z");
+    let commit = project.git(&["rev-parse", "--short=10", "HEAD"], "");
+    let message =
+        format!("unverified since {commit}: `src/half.rs`, which it names, has changed much since it was written");
+    assert_eq!(project.doubts(), [("half".to_owned(), message)]);
+}
+
+#[test]
+fn facts_that_git_ignores_are_touched_too() {
+    let project = Project::new();
+    project.0.write("src/keep.rs", KEEP_RS).write(".gitignore", "/.ralph/\n");
+    project.commit("2026-01-20T00:00:00Z");
+    project.fact("idle", "src/keep.rs", FACTS[0].2);
+    assert_eq!(diff(&project, &[], 0), "");
+    project.keep("u64 = 30", "u64 = 60");
+    assert!(diff(&project, &[], 0).contains("touches `IDLE_SECONDS`"));
+}
+
+#[test]
+fn a_range_that_git_does_not_know_is_an_error_and_no_option() {
+    let project = Project::with_keeper();
+    let trace = project.0.home().join("trace");
+    let output = format!("--output={}", trace.display());
+    for (range, name) in [
+        ("nowhere", "nowhere"),
+        ("main...nowhere", "nowhere"),
+        (output.as_str(), output.as_str()),
+        ("--all..main", "--all"),
+        ("main..-h", "-h"),
+        ("main:src/keep.rs", "main:src/keep.rs"),
+    ] {
+        let ran = project.run(&["check", &format!("--diff={range}")]);
+        let said = format!("range: `{name}` is no commit that git knows");
+        assert!(ran.code == Some(2) && ran.stderr.contains(&said), "{ran}");
+        assert!(ran.stderr.contains("main...HEAD"), "a hint says what a range is: {ran}");
+    }
+    assert!(!trace.exists());
+    project.git(&["checkout", "--quiet", "--orphan", "apart"], "");
+    project.commit("2026-03-01T00:00:00Z");
+    let ran = project.run(&["check", "--diff", "main...apart"]);
+    assert!(ran.code == Some(2) && ran.stderr.contains("`main...apart` have no common commit"), "{ran}");
+    fs::remove_dir_all(project.0.at(".git")).unwrap();
+    let ran = project.run(&["check", "--diff"]);
+    assert!(ran.stderr.contains("`git diff` failed: the memory is not in a work tree"), "{ran}");
+    // Before the first commit there is nothing to compare with.
+    project.git(&["init", "--quiet"], "");
+    let ran = project.run(&["check", "--diff"]);
+    assert!(ran.stderr.contains("`HEAD` is no commit that git knows"), "{ran}");
+}
