@@ -143,8 +143,8 @@ fn find_record(files: &[RecordFile], own: usize, name: &str) -> Option<usize> {
     let stem = |at: &usize| file_name(path_at(*at)).to_lowercase();
     let digits = bare.trim_start_matches("adr").trim_start_matches(['-', '_', ' ', '#']);
     let slug = digits.trim_start_matches(|letter: char| letter.is_ascii_digit());
-    let is_number = slug.is_empty()
-        || slug.starts_with(['-', '_']) && slug[1..].starts_with(char::is_alphabetic) && !slug.contains('/');
+    let words = slug.strip_prefix(['-', '_']).filter(|words| words.starts_with(char::is_alphabetic));
+    let is_number = slug.is_empty() || words.is_some_and(|words| !words.starts_with("adr") && !words.contains('/'));
     let number: Option<u32> = digits[..digits.len() - slug.len()].parse().ok().filter(|_| is_number);
     let of_project = || all.clone().filter(|at| files[*at].project == files[own].project);
     let named: Vec<usize> = of_project().filter(|at| stem(at) == bare).collect();
@@ -215,8 +215,8 @@ impl RecordFile {
             let Some((part, _)) = field(&line) else { continue };
             let n_before = of_fields.supersessions.len();
             let is_whole = of_fields.read_value(part, &value, lookup);
-            let said = of_fields.supersessions[n_before..].to_vec();
-            fields.push((line, is_whole.then_some(said)));
+            let stated = of_fields.supersessions[n_before..].to_vec();
+            fields.push((line, is_whole.then_some(stated)));
         }
         (of_fields, fields)
     }
@@ -285,12 +285,14 @@ impl RecordFile {
     fn body(&self, record: &DecisionRecord, is_made: &dyn Fn(&Supersession) -> bool) -> String {
         let text = self.file.text.as_str();
         let first = record.decision.as_ref().map_or("", |(heading, end)| text[heading.end..*end].trim());
-        let known = record.known.iter().filter(|(_, said)| said.iter().all(is_made)).map(|(range, _)| range.clone());
+        let known =
+            record.known.iter().filter(|(_, stated)| stated.iter().all(is_made)).map(|(range, _)| range.clone());
         let decision = record.decision.iter().map(|(heading, end)| heading.start..*end);
         let rest = without(text, self.start(), known.chain(decision).collect());
-        let is_left = |said: &Option<Vec<Supersession>>| !said.as_ref().is_some_and(|said| said.iter().all(is_made));
+        let is_left =
+            |stated: &Option<Vec<Supersession>>| !stated.as_ref().is_some_and(|stated| stated.iter().all(is_made));
         let fields: Vec<&str> =
-            record.fields.iter().filter(|(_, said)| is_left(said)).map(|(line, _)| line.as_str()).collect();
+            record.fields.iter().filter(|(_, stated)| is_left(stated)).map(|(line, _)| line.as_str()).collect();
         let parts = [first, rest.trim(), &fields.join("\n")].map(str::to_owned);
         parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n")
     }

@@ -96,6 +96,7 @@ pub(super) fn read(text: &str, place: SentencePlace, lookup: &RecordLookup<'_>) 
                 _ if is_new => follows_status(more),
                 _ => is_alone && is_later(),
             };
+            let counts = counts && (is_first || !is_doubtful);
             reading.status = if counts { Some(status) } else { reading.status };
             reading.is_whole &= is_alone && counts;
             is_doubtful |= !is_alone && (is_limited(more) || begins_limit(more)) || !counts;
@@ -111,9 +112,12 @@ pub(super) fn read(text: &str, place: SentencePlace, lookup: &RecordLookup<'_>) 
 /// Returns whether a value is what a template says, which nobody filled in: `{proposed | accepted}`.
 pub(super) fn is_unfilled(value: &str) -> bool {
     let plain = PlainText::of(value.trim_start_matches('{'), false).text;
-    let mut statuses: Vec<&str> = plain.split(['|', '/']).filter_map(|part| Some(status_at(part.trim())?.0)).collect();
-    statuses.dedup();
-    value.starts_with('{') || statuses.len() > 1
+    let n_statuses = |between: &[char]| {
+        let mut statuses: Vec<&str> = plain.split(between).filter_map(|part| Some(status_at(part.trim())?.0)).collect();
+        statuses.dedup();
+        statuses.len()
+    };
+    value.starts_with('{') || n_statuses(&['|', '/']) > 1 || n_statuses(&[',']) > 2
 }
 
 /// Returns the date that a text says, and whether it says nothing else.
@@ -192,7 +196,12 @@ fn clause_end(text: &str) -> usize {
 }
 
 fn sentence_end(text: &str) -> usize {
-    let is_stop = |at: &usize| text[at + 1..].chars().next().is_none_or(|next| !next.is_alphanumeric());
+    let is_stop = |at: &usize| {
+        let mut before = text[..*at].chars().rev().map(char::is_alphanumeric);
+        // The full stops of `e.g.` end no sentence.
+        let is_initial = before.next() == Some(true) && before.next() != Some(true);
+        !is_initial && text[at + 1..].chars().next().is_none_or(|next| !next.is_alphanumeric())
+    };
     let stop = text.match_indices('.').map(|(at, _)| at).find(is_stop);
     stop.into_iter().chain(text.find(SENTENCE_ENDS.as_slice())).min().unwrap_or(text.len())
 }

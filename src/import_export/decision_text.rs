@@ -190,18 +190,15 @@ fn sentences(text: &str, range: Range<usize>) -> Vec<(Range<usize>, String)> {
         let (start, bare) = (at, line.trim());
         at += line.len();
         let is_row = bare.starts_with('|');
-        let goes_on = |last: &str| {
-            if last.starts_with('|') {
-                is_row
-            } else {
-                bare.starts_with(|first: char| first.is_lowercase() || first == '(') && !has_name(bare)
-            }
-        };
+        // A quotation has its mark on each line.
+        let more = bare.trim_start_matches(['>', ' ']).trim_start_matches("**");
+        let is_lower = more.starts_with(|first: char| first.is_lowercase() || first == '(') && !has_name(more);
+        let goes_on = |last: &str| if last.starts_with('|') { is_row } else { is_lower };
         match sentences.last_mut() {
             Some((range, last)) if is_open && goes_on(last) => {
                 range.end = at;
                 last.push_str(if is_row { "\n" } else { " " });
-                last.push_str(bare);
+                last.push_str(if is_row { bare } else { more });
             }
             _ if !bare.is_empty() => sentences.push((start..at, bare.to_owned())),
             _ => {}

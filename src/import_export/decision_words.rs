@@ -139,8 +139,8 @@ const FOLLOWING: &str =
 const LIMITS: &str = "only|but|except|unless|until|if|when|once|pending|planned|partial*|partly|part|parts|section|sections|some|\
     still|stays|remains|teilweise|teile|nur|außer|aber|wenn|falls|parcial*|solo|sólo|parte|partes|excepto|pero|si|só|apenas|mas|\
     exceto|se|partiel*|seulement|sauf|mais|parzial*|tranne|ma|частично|только|кроме|но|если";
-/// The same words of languages without spaces.
-const LIMITS_INSIDE: [&str; 8] = ["一部", "部分", "のみ", "だけ", "予定", "일부", "부분", "예정"];
+/// What says the same within a word: the words of languages without spaces, and what asks.
+const LIMITS_INSIDE: [&str; 10] = ["?", "？", "一部", "部分", "のみ", "だけ", "予定", "일부", "부분", "예정"];
 /// The words that begin what limits the clause before them.
 const RESTS: &str = "for|in|within|during|as|at|where|to|für|im|para|en|em|pour|dans|per|для|в";
 

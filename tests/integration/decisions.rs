@@ -95,6 +95,11 @@ fn a_decision_in_force_is_not_hidden() {
         ("---\nstatus: accepted\nsuperseded_by: null\n---\n@", "accepted"),
         ("---\nstatus: accepted\nsuperseded_by: []\n---\n@", "accepted"),
         ("@\n\n**Superseded by:** -\n**Status:** Accepted", "accepted"),
+        ("Superseded by ADR-0003?", ""),
+        ("Accepted\n\ne.g. superseded by ADR-0003", "accepted"),
+        ("What is it: proposed, accepted, rejected, deprecated, superseded?", ""),
+        ("Proposed, Accepted, Deprecated, Superseded by ADR-0003", ""),
+        ("> Superseded by ADR-0003\n> in part", ""),
         ("[Superseded](0009-x.md) by [ADR-0003](https://example.com/issues/9)", ""),
     ];
     let of_new = [
@@ -110,6 +115,9 @@ fn a_decision_in_force_is_not_hidden() {
         "Accepted\n\nSupersedes the cache of 2005 and 1 cron jobs.",
         "Accepted\n\nSupersedes [Use Java 1](0004-x4.md)",
         "Accepted\n\nSupersedes ADR-0001, ADR-0002 in part",
+        "Accepted\n\nSupersedes ADR-0001-ADR-0002",
+        "Accepted\n\nSupersedes ADR-0001 through ADR-0002",
+        "Accepted\n\nSupersedes ADR-0001’s cache",
         "Accepted\n\nSupersedes ADR-0001\nfor the API only",
         "Accepted\n\nSupersedes ADR-0001, except for mails",
         "Accepted\n\nSupersedes:\n\n- ADR-0001 (partially)",
