@@ -29,7 +29,7 @@ const MAX_FRONTMATTERS: usize = 3;
 pub(super) const STANDARD_INPUT: &str = "standard input";
 
 /// A text file of a source.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct ImportFile {
     /// Its path: in the project if it is there, else in the folder that was read.
     pub(super) path: String,

@@ -11,6 +11,8 @@ mod apply;
 mod claude_memory;
 mod concept;
 mod dates;
+mod decision_grammar;
+mod decision_text;
 mod decision_words;
 mod export;
 mod files;

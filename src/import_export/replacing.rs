@@ -3,13 +3,14 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::adr::REPLACED_BY;
 use super::concept::OWN_ID;
+use super::decision_words::{RecordPart, status_at};
 use super::files::ImportFile;
 use super::find;
 use super::gathered::SourceContent;
 use super::markdown::memory_bank;
 use super::request::ImportRequest;
+use crate::entry::knowledge::was_agreed;
 use crate::entry::relink::{path_of_target, unescaped};
 use crate::entry::{Id, without_extension};
 use crate::error::Result;
@@ -26,6 +27,8 @@ struct NoteNames {
     titles: Vec<String>,
     replaces: Vec<String>,
     replaced_by: Vec<String>,
+    /// Whether it is in force, or was: a proposal replaces nothing, except where it was exported.
+    is_agreed: bool,
 }
 
 /// The notes of each name, folded; none where several have it.
@@ -74,20 +77,29 @@ fn replacements(notes: &[NoteNames]) -> Vec<(usize, usize)> {
         pairs.extend(note.replaces.iter().filter_map(meant).map(|old| (number, old)));
         pairs.extend(note.replaced_by.iter().filter_map(meant).map(|new| (new, number)));
     }
-    pairs.retain(|(new, old)| new != old);
+    pairs.retain(|(new, old)| new != old && notes[*new].is_agreed);
     pairs
 }
 
 impl NoteNames {
     fn of(file: &ImportFile, facts: Range<usize>) -> NoteNames {
+        let own_id = file.word(&[OWN_ID]).map(str::to_owned);
+        let status = file.word(&["status"]).map(str::to_lowercase);
+        let status = status.as_deref().map(|status| status_at(status).map_or(status, |(status, _)| status));
         let other_names = file.list("aliases").into_iter().chain(file.word(&["permalink"]).map(str::to_owned));
+        let named = |part: RecordPart| {
+            let mut keys: Vec<&String> = file.fields.keys().filter(|key| RecordPart::of(key) == Some(part)).collect();
+            keys.sort_unstable();
+            keys.into_iter().flat_map(|key| file.list(key)).collect()
+        };
         NoteNames {
             facts,
+            is_agreed: own_id.is_some() || was_agreed(status),
             path: file.path.clone(),
-            own_id: file.word(&[OWN_ID]).map(str::to_owned),
+            own_id,
             titles: other_names.chain([file.title().0]).collect(),
-            replaces: file.list("supersedes"),
-            replaced_by: REPLACED_BY.into_iter().flat_map(|key| file.list(key)).collect(),
+            replaces: named(RecordPart::Replaces),
+            replaced_by: named(RecordPart::ReplacedBy),
         }
     }
 

@@ -29,7 +29,7 @@ pub(super) fn date_in_lines(text: &str, now: DateTime<Utc>) -> Option<DateTime<U
         dates.find_map(|(_, value)| date_in(&value)).filter(|date| !is_ahead(*date, now))
     };
     of(&|name| CHANGED.contains(&name))
-        .or_else(|| of(&|name| RecordPart::Date.is_called(name) || BEGUN.contains(&name)))
+        .or_else(|| of(&|name| RecordPart::of(name) == Some(RecordPart::Date) || BEGUN.contains(&name)))
 }
 
 /// Returns the date with which the name of a file begins: `2025_11_24_plan.md`, `2026-06-25-edits.md`.
@@ -56,7 +56,7 @@ pub(super) fn date_in(text: &str) -> Option<DateTime<Utc>> {
 }
 
 /// Returns the day that the first of these words say, and how many they are.
-fn day_of(words: &[&str]) -> Option<(NaiveDate, usize)> {
+pub(super) fn day_of(words: &[&str]) -> Option<(NaiveDate, usize)> {
     let number = |word: &str| -> Option<u32> {
         let digits = word.trim_end_matches(|letter: char| letter.is_alphabetic() || letter == '.');
         digits.parse().ok()

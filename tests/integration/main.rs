@@ -32,6 +32,7 @@ mod corruption; // damage to files that can be rebuilt
 mod crowded; // small sizes of the campaigns with many processes: kills, crowds, storms
 #[path = "../campaigns/crowds.rs"]
 mod crowds; // many processes use one memory
+mod decisions; // what decision records say of their status and of each other
 mod dependencies; // which crates the lock file may contain
 mod doc_examples; // every example of the documentation works
 mod docs; // pages of the documentation, their links, and man pages
