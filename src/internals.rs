@@ -12,7 +12,7 @@ pub use crate::timeline::effect_of_journal;
 
 /// See `crate::entry`.
 pub mod entry {
-    pub use crate::entry::attempt::Attempt;
+    pub use crate::entry::attempt::{Attempt, line_fingerprint};
     pub use crate::entry::body::{blocks, digest};
     pub use crate::entry::edit::{Change, apply};
     pub use crate::entry::frontmatter::{double_quote, parse, quote, split};

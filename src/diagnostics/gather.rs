@@ -11,7 +11,7 @@ use crate::git::{Lookup, WorkTree};
 use crate::index;
 use crate::index::catalog::{self, Area};
 use crate::search::semantic::{self, SemanticStatus};
-use crate::sessions::hook_log;
+use crate::sessions::{hook_log, tool_time};
 use crate::workspace::{CONFIG, Workspace};
 
 /// Where Linux says how much may be watched.
@@ -45,6 +45,7 @@ pub(super) fn facts(workspace: &Workspace, semantic: SemanticStatus) -> MemoryFa
         git: git_facts(workspace),
         semantic,
         hooks: hook_log(workspace),
+        tool_time: tool_time(workspace),
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::call::GitCall;
 use super::log::BIG_FILE;
-use super::{WorkTree, names};
+use super::{ObjectName, WorkTree, names};
 use crate::error::{Error, Result};
 
 /// How many files are asked for at once, and the limits of their content and of all content, in bytes.
@@ -23,6 +23,9 @@ const COMPARED: [&str; 8] = ["-r", "-z", "-M", "--raw", "--numstat", "--no-ext-d
 /// How the renames of commits are found.
 const RENAMED: [&str; 9] =
     ["diff-tree", "--stdin", "-r", "-z", "-M", "--diff-filter=R", "--name-status", "--no-ext-diff", "--no-textconv"];
+
+/// How many of the newest commits are searched for renames.
+const MAX_RENAMING: i64 = 1_000;
 
 /// Two states of the project: a commit, and a later one, or the files as they are.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -191,6 +194,33 @@ impl WorkTree {
             }
         }
         Ok(found)
+    }
+
+    /// Returns the newest commit, and the renames of files in the commits after `since`, or in the newest ones if there is no
+    /// such commit: the old and the new path, the newest first. Paths are those of [`WorkTree::touches`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`WorkTree::touches`].
+    pub(crate) fn renames_since(&self, since: &str) -> Result<(String, Vec<(String, String)>)> {
+        let head = self.call(&["rev-parse", "--verify", "HEAD"]).line()?.unwrap_or_default();
+        if since == head {
+            return Ok((head, Vec::new()));
+        }
+        let newest = || self.call(&["rev-list", "--no-merges"]).number("--max-count=", MAX_RENAMING).word("HEAD");
+        // The commit of an earlier call may be gone.
+        let after =
+            ObjectName::parse(since).and_then(|_| newest().value(&format!("^{since}")).patience(PATIENCE).ask_all());
+        let commits = after.or_else(|_| newest().patience(PATIENCE).ask_all())?;
+        let call = self.call(&RENAMED).word("--no-commit-id").input(&commits);
+        // A partial clone lacks the content of some files. Its renames are unknown, and asking again would not help.
+        let answer = call.patience(PATIENCE).takes_part().ask().map(|answer| answer.output).unwrap_or_default();
+        let records: Vec<String> = names(&answer).collect();
+        // Each is a status and two paths.
+        let renames = records.chunks_exact(3).filter_map(|records| {
+            Some((self.in_project(&records[1])?.to_owned(), self.in_project(&records[2])?.to_owned()))
+        });
+        Ok((head, renames.collect()))
     }
 
     /// Returns what commits have at paths of the project, in the given order: `HEAD`, or the id of a commit, and a path; or

@@ -21,7 +21,7 @@ use crate::store::{SHORT_SUM, SealKey};
 use crate::text::{fold, nfc};
 
 /// What the file begins with: its form.
-const FORM: [u8; 8] = *b"hints 1\n";
+const FORM: [u8; 8] = *b"hints 2\n";
 /// How many rows a bucket has on average.
 const ROWS_OF_BUCKET: usize = 8;
 /// The largest bucket that is read, in bytes.
@@ -51,6 +51,8 @@ pub(crate) enum HintKind {
     Did,
     /// The entry supersedes another one.
     Supersedes,
+    /// Git says that files have other names since: the old and the new one of each. It looked up to this commit.
+    Renamed(String, Vec<(String, String)>),
     /// So many tasks share the key that it says nothing about any of them.
     Shared,
 }
@@ -83,6 +85,17 @@ pub(crate) fn key_of_error(fingerprint: u64) -> u64 {
 /// Returns the key of all patterns.
 pub(crate) fn key_of_patterns() -> u64 {
     key("patterns", "")
+}
+
+/// Returns the key of the files that have other names now.
+fn key_of_renames() -> u64 {
+    key("renames", "")
+}
+
+/// Returns the row with the files that have other names now, which git looked for up to this `commit`.
+pub(crate) fn renames_row((commit, renames): (String, Vec<(String, String)>), at: i64) -> Hint {
+    let kind = HintKind::Renamed(commit, renames);
+    Hint { key: key_of_renames(), kind, path: String::new(), bytes: 0, task: 0, at }
 }
 
 /// Returns the key of what supersedes an entry.
@@ -145,6 +158,8 @@ struct HintHeader {
     form: [u8; 8],
     /// A hash of the entry files that the table was made of.
     stamp: U64,
+    /// How many attempts there are.
+    n_attempts: U32,
     n_buckets: U32,
     /// Where the buckets end and the frames begin, in bytes.
     end: U32,
@@ -153,14 +168,15 @@ struct HintHeader {
 
 impl HintHeader {
     fn sealed(self, key: &SealKey) -> [u8; SHORT_SUM] {
-        let HintHeader { form, stamp, n_buckets, end, sum: _ } = self;
-        key.short_sum(&[&form, stamp.as_bytes(), n_buckets.as_bytes(), end.as_bytes()])
+        let HintHeader { form, stamp, n_attempts, n_buckets, end, sum: _ } = self;
+        key.short_sum(&[&form, stamp.as_bytes(), n_attempts.as_bytes(), n_buckets.as_bytes(), end.as_bytes()])
     }
 }
 
 /// Returns the table of these rows, which were made of entry files with this stamp.
 pub(crate) fn table(rows: Vec<Hint>, stamp: u64, key: &SealKey) -> Vec<u8> {
-    let rows = without_shared(rows);
+    let n_attempts = n_attempts(&rows);
+    let rows = without_shared(rows, n_attempts);
     let n_buckets = (rows.len() / ROWS_OF_BUCKET).next_power_of_two();
     let mut buckets: Vec<Vec<Hint>> = vec![Vec::new(); n_buckets];
     for row in rows {
@@ -178,7 +194,8 @@ pub(crate) fn table(rows: Vec<Hint>, stamp: u64, key: &SealKey) -> Vec<u8> {
         offsets.push(number(start + content.len()));
     }
     let (stamp, end) = (U64::new(stamp), number(start + content.len()));
-    let header = HintHeader { form: FORM, stamp, n_buckets: number(n_buckets), end, sum: [0; SHORT_SUM] };
+    let (n_attempts, n_buckets) = (number(n_attempts), number(n_buckets));
+    let header = HintHeader { form: FORM, stamp, n_attempts, n_buckets, end, sum: [0; SHORT_SUM] };
     let header = HintHeader { sum: header.sealed(key), ..header };
     [header.as_bytes(), offsets.as_bytes(), &content].concat()
 }
@@ -189,18 +206,11 @@ fn bucket_of(key: u64, n_buckets: usize) -> usize {
 }
 
 /// Leaves one row of a key that many tasks share, and the newest ones of the others.
-fn without_shared(mut rows: Vec<Hint>) -> Vec<Hint> {
-    let mut attempts: Vec<&str> = rows.iter().filter(|row| row.task != 0).map(|row| row.path.as_str()).collect();
-    attempts.sort_unstable();
-    attempts.dedup();
-    let n_attempts = attempts.len();
+fn without_shared(mut rows: Vec<Hint>, n_attempts: usize) -> Vec<Hint> {
     rows.sort_by(|one, other| (one.key, -one.at, &one.path).cmp(&(other.key, -other.at, &other.path)));
     let mut kept = Vec::with_capacity(rows.len());
     for of_key in rows.chunk_by(|one, other| one.key == other.key) {
-        let of_kind = |is_it: fn(&HintKind) -> bool| of_key.iter().filter(move |row| is_it(&row.kind));
-        let changed = of_kind(|kind| matches!(kind, HintKind::Changed(_)));
-        let is_of_all = changed.clone().count() * 10 > n_attempts && n_tasks(changed) > MAX_TASKS_OF_FILE;
-        let is_shared = is_of_all || n_tasks(of_kind(|kind| *kind == HintKind::Failed)) > MAX_TASKS_OF_ERROR;
+        let is_shared = is_shared(of_key, n_attempts);
         let (of_tasks, of_entries): (Vec<&Hint>, Vec<&Hint>) = of_key.iter().partition(|row| row.task != 0);
         kept.extend(of_entries.into_iter().cloned());
         if is_shared {
@@ -211,6 +221,21 @@ fn without_shared(mut rows: Vec<Hint>) -> Vec<Hint> {
         }
     }
     kept
+}
+
+/// Returns whether so many tasks share the key of these rows that it says nothing about any of them.
+fn is_shared(of_key: &[Hint], n_attempts: usize) -> bool {
+    let of_kind = |is_it: fn(&HintKind) -> bool| of_key.iter().filter(move |row| is_it(&row.kind));
+    let changed = of_kind(|kind| matches!(kind, HintKind::Changed(_)));
+    let is_of_all = changed.clone().count() * 10 > n_attempts && n_tasks(changed) > MAX_TASKS_OF_FILE;
+    is_of_all || n_tasks(of_kind(|kind| *kind == HintKind::Failed)) > MAX_TASKS_OF_ERROR
+}
+
+fn n_attempts(rows: &[Hint]) -> usize {
+    let mut attempts: Vec<&str> = rows.iter().filter(|row| row.task != 0).map(|row| row.path.as_str()).collect();
+    attempts.sort_unstable();
+    attempts.dedup();
+    attempts.len()
 }
 
 fn n_tasks<'a>(rows: impl Iterator<Item = &'a Hint>) -> usize {
@@ -280,8 +305,8 @@ impl HintTable {
     /// Returns the rows of a key, newest first. Of several rows of a file, the one that was written last counts.
     pub(crate) fn rows(&self, key: u64) -> Vec<Hint> {
         let mut rows = self.bucket(key).unwrap_or_default();
-        rows.extend(self.added.iter().cloned());
         rows.retain(|row| row.key == key);
+        rows.extend(self.added.iter().filter(|row| row.key == key).cloned());
         rows.reverse();
         let mut seen: Vec<(String, HintKind)> = Vec::new();
         rows.retain(|row| {
@@ -292,6 +317,19 @@ impl HintTable {
         });
         rows.sort_by_key(|row| -row.at);
         rows
+    }
+
+    /// Returns the rows of the attempts among those of a key; none if many tasks share the key.
+    pub(crate) fn attempts<'a>(&self, rows: &'a [Hint]) -> Vec<&'a Hint> {
+        attempts_of(rows, self.header.n_attempts.get() as usize + n_attempts(&self.added))
+    }
+
+    /// Returns what the newest row of renames says; nothing if there is none.
+    pub(crate) fn renames(&self) -> (String, Vec<(String, String)>) {
+        match self.rows(key_of_renames()).into_iter().next().map(|row| row.kind) {
+            Some(HintKind::Renamed(commit, renames)) => (commit, renames),
+            _ => <_>::default(),
+        }
     }
 
     fn bucket(&self, key: u64) -> Option<Vec<Hint>> {
@@ -310,14 +348,12 @@ impl HintTable {
     }
 }
 
-/// Returns the rows of the attempts among these; none if many tasks share the key.
-pub(crate) fn attempts_of(rows: &[Hint]) -> Vec<&Hint> {
-    let is_shared = rows.iter().any(|row| row.kind == HintKind::Shared);
-    let of_error = rows.iter().filter(|row| row.kind == HintKind::Failed);
-    if is_shared || n_tasks(of_error) > MAX_TASKS_OF_ERROR {
+/// Returns the rows of the attempts among those of a key, in a journal of so many attempts; none if many tasks share the key.
+pub(crate) fn attempts_of(rows: &[Hint], n_attempts: usize) -> Vec<&Hint> {
+    if rows.iter().any(|row| row.kind == HintKind::Shared) || is_shared(rows, n_attempts) {
         return Vec::new();
     }
-    rows.iter().filter(|row| matches!(row.kind, HintKind::Failed | HintKind::Changed(true) | HintKind::Did)).collect()
+    rows.iter().filter(|row| matches!(row.kind, HintKind::Failed | HintKind::Changed(true))).collect()
 }
 
 /// Returns the first success after a failed attempt, among the rows of its task.

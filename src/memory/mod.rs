@@ -69,9 +69,9 @@ pub use crate::sessions::{HookAnswer, HookCall, HookEvent};
 pub use crate::store::OperationScope;
 #[doc(hidden)]
 pub use crate::timeline::{
-    AttemptTotals, Effect, EffectArm, EffectMeasure, EffectMeasureKind, FeatureStats, Log, LogFilter, ModelStats,
-    NextModel, Overview, Replay, ReplayedContexts, ReplayedErrors, ReplayedSuccess, RunView, Stats, StatsFilter,
-    StuckTask, TaskCounts, TaskInRun, TaskState, TaskView,
+    AttemptTotals, Effect, EffectArm, EffectMeasure, EffectMeasureKind, FeatureStats, HintStats, Log, LogFilter,
+    ModelStats, NextModel, Overview, Replay, ReplayedContexts, ReplayedErrors, ReplayedSuccess, RunView, Stats,
+    StatsFilter, StuckTask, TaskCounts, TaskInRun, TaskState, TaskView,
 };
 #[doc(hidden)]
 pub use crate::workspace::watch::{FileChanges, WatchEvent, WatchHandle, WatchMode};

@@ -4,12 +4,12 @@
 //! process that works on it until `finish`; or it gives the context and opens nothing. `begun` keeps an open attempt in
 //! a file until it ends, and `sealed` writes and reads such files, so that only what this program wrote is trusted.
 //! `told` records an attempt that nobody began; `notes` says what the task's last context showed, and whether the
-//! attempt was already reported. `ended` is an attempt without secrets, whose agent has ended. `contributions` turns
-//! its output into knowledge, and `record` writes that and the journal's entry. `spool` saves attempts and messages
-//! that the journal does not have yet in the user's `state_folders`, and `kept_attempt` lists the attempts. `runs`
-//! names runs, `session_run` names the run of a client's session, and `meant` decides which task an element ends.
-//! `live` reads what runs are doing, and `live_writer` writes it. `page_server` records which process serves the page
-//! of the memory.
+//! attempt was already reported; `hint_notes` says what agents were told at calls of tools. `ended` is an attempt
+//! without secrets, whose agent has ended. `contributions` turns its output into knowledge, and `record` writes that
+//! and the journal's entry. `spool` saves attempts and messages that the journal does not have yet in the user's
+//! `state_folders`, and `kept_attempt` lists the attempts. `runs` names runs, `session_run` names the run of a client's
+//! session, and `meant` decides which task an element ends. `live` reads what runs are doing, and `live_writer` writes
+//! it. `page_server` records which process serves the page of the memory.
 //!
 //! An attempt whose agent has ended is in the journal, or in a file that the error names.
 
@@ -18,6 +18,7 @@ mod begun;
 mod contributions;
 mod ended;
 mod finish;
+mod hint_notes;
 mod kept_attempt;
 mod live;
 #[cfg(feature = "runner")]
@@ -42,6 +43,7 @@ pub(crate) use begun::{bad_attempts, begun};
 pub(crate) use ended::EndedAttempt;
 pub use ended::Recorded;
 pub(crate) use finish::{changed_files, finish, keep, reader, record_past, redacted};
+pub(crate) use hint_notes::{HintNote, hint_notes, note_hints};
 pub use kept_attempt::{KeptAttempt, record_command};
 pub(crate) use kept_attempt::{kept_attempts, kept_problems, task_named};
 pub use live::{LiveAction, LiveActionKind, LivePhase, LiveRun};

@@ -207,6 +207,7 @@ fn write(
     problems.extend(closed.err().map(|error| still_open(&ended.iteration, &error)));
     workspace.commit_written(pending, &path);
     workspace.renew_hints(&lock);
+    workspace.follow_renames();
     problems.extend(commit_to_git(workspace, &lock, &attempt));
     Ok((path, attempt, is_new))
 }

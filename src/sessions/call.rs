@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use super::dialect::{self, Dialect};
 use super::payload::{HookPayload, object};
@@ -55,9 +56,38 @@ pub struct HookCall {
     pub(super) payload: HookPayload,
     /// What the client says about the call of a tool; nothing at another event.
     pub(super) tool: ToolUse,
+    /// When the client started the program, as far as that is known.
+    pub(super) began: Instant,
     folder: Option<PathBuf>,
     /// The run of the loop in which it happens.
     pub(super) run: Option<String>,
+}
+
+/// The result of a hook.
+///
+/// ```
+/// use ralph_memory::memory::{HookCall, HookEvent};
+/// use ralph_memory::{Knowledge, Memory};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # Memory::init(root)?;
+/// Memory::open(root)?.add(&Knowledge::new("Ports", ["staging"], "PostgreSQL listens on 5433."))?;
+/// let fire = |input: &[u8]| {
+///     let call = HookCall::new(HookEvent::SessionStart, None, input, &|_| None)?;
+///     Ok::<_, ralph_memory::Error>(Memory::open(root)?.hook(&call, &|| false))
+/// };
+/// let input = br#"{"session_id": "s-1", "source": "startup", "hook_event_name": "SessionStart"}"#;
+/// assert!(fire(input)?.output.contains("PostgreSQL listens on 5433."));
+/// assert_eq!(fire(input)?.output, "", "a session gets its briefing once");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct HookAnswer {
+    /// What the client reads on standard output: one document, or nothing.
+    pub output: String,
+    /// What went wrong, one line each, for standard error.
+    pub notes: Vec<String>,
 }
 
 impl HookCall {
@@ -92,7 +122,7 @@ impl HookCall {
         let mut folders = payload.folder.iter().map(PathBuf::from).chain(variables);
         let folder = folders.find(|folder| folder.is_absolute() && folder.is_dir());
         let run = variable("RALPH_RUN_ID").and_then(|run| run.into_string().ok()).filter(|run| !run.is_empty());
-        Ok(HookCall { event, client, payload, tool, folder, run })
+        Ok(HookCall { event, client, payload, tool, folder, run, began: Instant::now() })
     }
 
     /// Adds a problem of the input, for the log of the hooks.
@@ -100,6 +130,12 @@ impl HookCall {
     pub fn with_problem(mut self, problem: Option<String>) -> HookCall {
         self.payload.problem = problem.or(self.payload.problem);
         self
+    }
+
+    /// Says when the program was started, for the time that a call of a tool waits.
+    #[must_use]
+    pub fn started_at(self, began: Instant) -> HookCall {
+        HookCall { began, ..self }
     }
 
     /// Returns the client's name.

@@ -1,8 +1,9 @@
 //! Sessions: the hooks that agents' clients call when a session begins, at a prompt, at a call of a tool, when the agent
 //! stops, and when the session ends.
 //!
-//! `call` reads a call; `payload` finds its fields by the client's row in `dialect`, and `tool_call` what a tool did. `session` keeps what happened in a
-//! session, and `log` keeps what `check` shows. Both use files below `state/sessions/` that are locked and sealed.
+//! `call` reads a call; `payload` finds its fields by the client's row in `dialect`, and `tool_call` what a tool did;
+//! `tool_hint` says what is known about that. `session` keeps what happened in a session, and `log` keeps what `check`
+//! shows. Both use files below `state/sessions/` that are locked and sealed, except for the times of calls of tools.
 //! `transcript` finds out what a session did, and `session_work` records it. `message` records what one of the agent's
 //! messages reports, and `loop_claims` leaves to a run what that run records. This file decides what happens at each
 //! event.
@@ -21,6 +22,7 @@ mod payload;
 mod session;
 mod session_work;
 mod tool_call;
+mod tool_hint;
 mod transcript;
 
 use std::io;
@@ -30,16 +32,17 @@ use self::loop_claims::is_imported;
 use self::message::{record_message, remove, says_anything};
 use self::session::{MAX_ASKED, Session, SessionName, is_resumed, kept_sessions, told_attempts};
 use self::session_work::{reason, record_session, tell};
-use crate::agent_output::transcript::within_project;
-use crate::context::{BriefingRequest, Budget, briefing, hints, reminder};
-use crate::entry::Id;
+use self::tool_hint::tool_hint;
+use crate::context::{BriefingRequest, Budget, briefing, reminder};
 use crate::index::catalog::Area;
-use crate::recording::{SessionMessage, StateFolders, is_withheld, keep_message, kept_messages, session_run};
+use crate::recording::{
+    SessionMessage, StateFolders, is_withheld, keep_message, kept_messages, note_hints, session_run,
+};
 use crate::settings::SessionRecording;
 use crate::workspace::Workspace;
 
-pub use self::call::{HookCall, HookEvent};
-pub(crate) use self::log::{HookLog, hook_log};
+pub use self::call::{HookAnswer, HookCall, HookEvent};
+pub(crate) use self::log::{HookLog, hook_log, tool_time};
 pub(crate) use self::session::active_session;
 pub(crate) use self::transcript::prompt_in;
 
@@ -51,33 +54,6 @@ const MAX_KEPT: usize = 5;
 const MAX_SESSIONS: usize = 2;
 /// How long a session without a reported end must be idle to count as ended, in hours.
 const IDLE_HOURS: i64 = 1;
-
-/// The result of a hook.
-///
-/// ```
-/// use ralph_memory::memory::{HookCall, HookEvent};
-/// use ralph_memory::{Knowledge, Memory};
-///
-/// # let folder = tempfile::tempdir()?;
-/// # let root = folder.path();
-/// # Memory::init(root)?;
-/// Memory::open(root)?.add(&Knowledge::new("Ports", ["staging"], "PostgreSQL listens on 5433."))?;
-/// let fire = |input: &[u8]| {
-///     let call = HookCall::new(HookEvent::SessionStart, None, input, &|_| None)?;
-///     Ok::<_, ralph_memory::Error>(Memory::open(root)?.hook(&call, &|| false))
-/// };
-/// let input = br#"{"session_id": "s-1", "source": "startup", "hook_event_name": "SessionStart"}"#;
-/// assert!(fire(input)?.output.contains("PostgreSQL listens on 5433."));
-/// assert_eq!(fire(input)?.output, "", "a session gets its briefing once");
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct HookAnswer {
-    /// What the client reads on standard output: one document, or nothing.
-    pub output: String,
-    /// What went wrong, one line each, for standard error.
-    pub notes: Vec<String>,
-}
 
 /// Handles a call of a hook until the time `is_over`; this is first asked after a message has been saved.
 pub(crate) fn fire(
@@ -151,6 +127,9 @@ impl<'a> RunningHook<'a> {
     }
 
     fn answer(self, output: Option<String>) -> HookAnswer {
+        if self.call.event == HookEvent::Tool {
+            log::add_time(self.workspace, self.call.began.elapsed());
+        }
         if self.has_acted || !self.notes.is_empty() {
             log::add(self.workspace, self.call.client(), self.call.event.as_str(), &self.notes);
         }
@@ -242,17 +221,19 @@ impl<'a> RunningHook<'a> {
         None
     }
 
-    /// Returns what is known about the files of a tool's call and about the error in its output, once in a session.
+    /// Returns what is known about the files of a tool's call and about the error in its output.
     fn tool(&self) -> Option<String> {
-        let session = self.session.as_ref()?;
-        let agent = self.call.payload.sub_agent.as_deref().unwrap_or_default();
-        let root = self.workspace.root().canonicalize().ok()?;
-        let [root, work] = [&root, self.call.folder().unwrap_or(&root)].map(|path| path.to_str());
-        let within = |file: &String| within_project(root?, work?, file);
-        let files: Vec<String> = self.call.tool.files.iter().filter_map(within).collect();
-        let is_new = &mut |id: &Id| session.claims(self.workspace, agent, id.as_str());
-        let about = (files.as_slice(), self.call.tool.output.as_str());
-        self.document(&hints(self.workspace, about, self.call.client(), &|| self.is_withheld(), is_new)?)
+        let (text, shown) = tool_hint(self.workspace, self.call, self.session.as_ref()?, &|| self.is_withheld())?;
+        let document = self.document(&text)?;
+        // Prompts of a run are not answered, and what a sub-agent was shown is unknown to its session.
+        if self.call.run.is_none() && self.call.payload.sub_agent.is_none() {
+            // If this is not noted, a prompt may show it again.
+            let _ = self.update_session(|session| session.shown.extend(shown.iter().map(ToString::to_string)));
+        }
+        if let Some(run) = self.call.run.clone().or_else(|| self.run()) {
+            note_hints(self.workspace, run, shown);
+        }
+        Some(document)
     }
 
     /// Returns entries about the prompt that the session has not been shown yet.

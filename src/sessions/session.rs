@@ -100,9 +100,18 @@ impl SessionName {
     pub(super) fn claims(&self, workspace: &Workspace, agent: &str, item: &str) -> bool {
         let [agent, item] = [agent, item].map(|name| format!("{:016x}", xxh3_64(name.as_bytes())));
         let Ok(folder) = workspace.store.make_state_folder(&self.claims_folder()) else { return false };
-        let Ok(names) = folder.names() else { return false };
-        let of_agent = names.iter().filter(|name| name.to_str().is_some_and(|name| name.starts_with(&agent)));
-        of_agent.count() < MAX_CLAIMS && folder.create_private(&format!("{agent}-{item}")).is_ok()
+        let n_claimed = || {
+            let names = folder.names().unwrap_or_default();
+            names.iter().filter(|name| name.to_str().is_some_and(|name| name.starts_with(&agent))).count()
+        };
+        let name = format!("{agent}-{item}");
+        let is_new = n_claimed() < MAX_CLAIMS && folder.create_private(&name).is_ok();
+        // Calls at once may both have seen room for one.
+        let is_over = is_new && n_claimed() > MAX_CLAIMS;
+        if is_over {
+            let _ = folder.remove_file(&name);
+        }
+        is_new && !is_over
     }
 
     /// Forgets what the session's agents were shown at calls of tools: after a compaction, they no longer have it.

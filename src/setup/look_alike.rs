@@ -17,7 +17,7 @@ use super::locate::Base;
 use super::planned::LOOK_ALIKE;
 use super::recognised::{Recognition, is_own};
 use super::record::SetupRecord;
-use super::table::{ClientFile, Content, files};
+use super::table::{ClientFile, Content, files, without_tool_hook};
 use super::want::Want;
 use super::{Setup, SetupOptions, SetupScope};
 use crate::error::Problem;
@@ -205,7 +205,7 @@ fn judged(
         Content::Entries(ConfigFormat::Json, _) => ConfigFormat::Jsonc.tree(text),
         Content::Entries(format, _) => format.tree(text),
         // Anybody can compute the checksum of such a file.
-        Content::Script(own) if scope == SetupScope::Project && !is_own(own) => {
+        Content::Script(own) if scope == SetupScope::Project && !is_own(own) && !is_own(&without_tool_hook(own)) => {
             return Ok(Judgement::of_one("it is a program under the name of the plugin, with another text"));
         }
         Content::Owned(own) if scope == SetupScope::Project && !is_own(own) && may_run(split_mark(text).1) => {

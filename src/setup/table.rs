@@ -189,13 +189,23 @@ pub(super) fn files(client: SetupClient, scope: SetupScope, program: &str, optio
             ClaudePlugin => Content::Owned(PLUGIN.to_owned()),
             OpenCodePlugin => {
                 let name = |program: &str| format!("const PROGRAM = {}\n", quoted(program));
-                Content::Script(sealed(&OPENCODE.replace(&name(PROGRAM), &name(program))))
+                let plugin = sealed(&OPENCODE.replace(&name(PROGRAM), &name(program)));
+                Content::Script(if options.no_tool_hook { without_tool_hook(&plugin) } else { plugin })
             }
             _ => Content::Entries(format(client, paths[0], part), part.wants(&command, options)),
         };
         ClientFile { base: *base, paths, content }
     };
     of_client.map(file).collect()
+}
+
+/// Returns opencode's plugin without its hook at calls of tools.
+pub(super) fn without_tool_hook(plugin: &str) -> String {
+    let parts = plugin.split_once("    \"tool.execute.after\"").and_then(|(before, rest)| {
+        let at = rest.find("    dispose:")?;
+        Some(sealed(&format!("{before}{}", &rest[at..])))
+    });
+    parts.unwrap_or_else(|| plugin.to_owned())
 }
 
 /// Returns the format of a file with entries.

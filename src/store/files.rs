@@ -51,6 +51,18 @@ impl Folder {
         regular(file.into())?.write_all(bytes)
     }
 
+    /// Adds bytes at the end of the file `name` in this folder, which only this user can read and which is created if it is
+    /// missing. Returns its length.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Folder::open_file`].
+    pub(crate) fn append_private(&self, name: &str, bytes: &[u8]) -> io::Result<u64> {
+        let mut file = self.open_private(name, OFlags::WRONLY | OFlags::APPEND)?;
+        file.write_all(bytes)?;
+        Ok(file.metadata()?.len())
+    }
+
     /// Opens the file `name` in this folder with these flags. If it is missing, it is created for this user alone.
     pub(super) fn open_private(&self, name: &str, flags: OFlags) -> io::Result<File> {
         check_name(name)?;

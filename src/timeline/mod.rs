@@ -26,7 +26,7 @@ pub use replay::{Replay, ReplayedContexts, ReplayedErrors, ReplayedSuccess};
 pub(crate) use run::run;
 pub use run::{RunView, TaskInRun};
 pub(crate) use stats::stats;
-pub use stats::{FeatureStats, ModelStats, Stats, StatsFilter, TaskCounts};
+pub use stats::{FeatureStats, HintStats, ModelStats, Stats, StatsFilter, TaskCounts};
 pub(crate) use task::task;
 pub use task::{NextModel, TaskState, TaskView};
 pub use totals::AttemptTotals;

@@ -292,7 +292,7 @@ fn errors(attempts: &[AttemptSummary], filter: &StatsFilter) -> ReplayedErrors {
         if is_repeated && filter.accepts(attempt) {
             errors.repeated += 1;
             let line = attempt.head.line_fingerprint.and_then(|line| table.get(&key_of_error(line)));
-            let told = line.map(|rows| attempts_of(rows));
+            let told = line.map(|rows| attempts_of(rows, attempts.len()));
             let is_solved =
                 |row: &&Hint| table.get(&row.task).is_some_and(|of_task| success_after(of_task, row).is_some());
             match told {

@@ -9,6 +9,8 @@ use crate::index::catalog::{Area, Catalog};
 use crate::index::hints::{self, Hint, HintTable};
 use crate::store::{Lock, Store};
 
+/// How many files with other names are kept, the newest ones.
+const MAX_RENAMES: usize = 200;
 /// The file, in `state/`.
 const HINTS: &str = "hints";
 
@@ -20,9 +22,12 @@ pub(super) fn add(store: &Store, path: &str) {
     if rows.is_empty() || !table.has_room {
         return;
     }
-    let Ok(Some(key)) = store.state_key() else { return };
-    let frame = hints::frame(&rows, table.stamp(), &key);
-    let _ = store.folder("state").and_then(|state| state.append_file(HINTS, &frame));
+    append(store, &table, &rows);
+}
+
+fn append(store: &Store, table: &HintTable, rows: &[Hint]) -> Option<()> {
+    let frame = hints::frame(rows, table.stamp(), &store.state_key().ok()??);
+    store.folder("state").and_then(|state| state.append_file(HINTS, &frame)).ok()
 }
 
 fn open(store: &Store) -> Option<HintTable> {
@@ -45,6 +50,26 @@ impl Workspace {
         }
     }
 
+    /// Asks git which files that the table names have other names since the last call. A call that a client waits for leaves
+    /// that to others.
+    pub(crate) fn follow_renames(&self) -> Option<()> {
+        let table = self.hints().filter(|_| !self.is_hurried && self.feature.is_none())?;
+        let (before, mut known) = table.renames();
+        let (head, new) = self.work_tree()?.renames_since(&before).ok()?;
+        if before == head {
+            return None;
+        }
+        for (old, new) in new.into_iter().rev() {
+            known.iter_mut().filter(|(_, last)| *last == old).for_each(|(_, last)| last.clone_from(&new));
+            if !table.rows(hints::key_of_file(&old)).is_empty() {
+                known.retain(|(known, _)| *known != old);
+                known.push((old, new));
+            }
+        }
+        known.drain(..known.len().saturating_sub(MAX_RENAMES));
+        append(&self.store, &table, &[hints::renames_row((head, known), self.now().timestamp())])
+    }
+
     /// Rewrites the table, if entries changed since it was written.
     ///
     /// # Errors
@@ -63,7 +88,8 @@ impl Workspace {
             rows.flat_map(|row| hints::rows_of(&catalog.path(row), catalog.fingerprint(row), &catalog.head(row)))
                 .collect()
         };
-        let rows = catalogs.iter().flat_map(rows_of).collect();
+        let renames = open(&self.store).map(|table| hints::renames_row(table.renames(), self.now().timestamp()));
+        let rows = catalogs.iter().flat_map(rows_of).chain(renames).collect();
         self.store.write_state(lock, HINTS, &hints::table(rows, stamp, &key))
     }
 }

@@ -45,12 +45,12 @@ class Client:
 
 
 CLIENTS = {client.name: client for client in [
-    Client("claude", "Claude Code", "@anthropic-ai/claude-code", "2.1.197", "@anthropic-ai/claude-code-linux-*/claude",
+    Client("claude", "Claude Code", "@anthropic-ai/claude-code", "2.1.332", "@anthropic-ai/claude-code-linux-*/claude",
            ["claude", "-p"],
            ["claude", "-p", "--continue"], "--dangerously-skip-permissions",
            "claude -p --output-format stream-json --verbose --dangerously-skip-permissions --model {model}",
            ["sonnet", "sonnet", "opus"], CLAUDE_OWN, ["claude", "-p", "--continue", "--fork-session"]),
-    Client("codex", "Codex", "@openai/codex", "0.169.0", "@openai/codex-linux-*/vendor/*/bin/codex",
+    Client("codex", "Codex", "@openai/codex", "0.171.0", "@openai/codex-linux-*/vendor/*/bin/codex",
            ["codex", "exec", "--dangerously-bypass-hook-trust"],
            ["codex", "exec", "--dangerously-bypass-hook-trust", "resume", "--last"], "--dangerously-bypass-approvals-and-sandbox",
            "codex exec --json --dangerously-bypass-hook-trust --dangerously-bypass-approvals-and-sandbox --model {model} -",

@@ -21,7 +21,8 @@ class Say:
 
 @dataclass
 class Call:
-    """A call of one of the memory's tools, or of the client's own: `Call("command", {"command": LINE})`, `Call("write", {"path": PATH, "content": LINE})`."""
+    """A call of one of the memory's tools, or of the client's own: `Call("command", {"command": LINE})`, `Call("write", {"path": PATH, "content": LINE})`,
+    `Call("read", {"path": PATH})`, `Call("edit", {"path": PATH, "old": LINE, "new": LINE})`."""
     tool: str
     input: dict
 
@@ -97,14 +98,21 @@ def own_tools(call):
     if call.tool == "command":
         line = call.input["command"]
         return [("Bash", {"command": line, "description": "Run a command"}), ("bash", {"command": line, "description": "Run a command"}), ("exec_command", {"cmd": line})]
-    path, content = call.input["path"], call.input["content"]
+    path = call.input["path"]
+    if call.tool == "read":
+        return [("Read", {"file_path": path}), ("read", {"filePath": path}), ("exec_command", {"cmd": f"cat {path}"})]
+    if call.tool == "edit":
+        old, new = call.input["old"], call.input["new"]
+        return [("Edit", {"file_path": path, "old_string": old, "new_string": new}), ("edit", {"filePath": path, "oldString": old, "newString": new}),
+                ("apply_patch", f"*** Begin Patch\n*** Update File: {path}\n@@\n-{old}\n+{new}\n*** End Patch\n")]
+    content = call.input["content"]
     return [("Write", {"file_path": path, "content": content}), ("write", {"filePath": path, "content": content}),
             ("apply_patch", f"*** Begin Patch\n*** Add File: {path}\n+{content}\n*** End Patch\n")]
 
 
 def resolve(call, tools):
     """The tool of this client that a call means, and its input; `None` if the client offers no such tool."""
-    if call.tool in ("command", "write"):
+    if call.tool in ("command", "read", "write", "edit"):
         known = own_tools(call)
     else:
         known = [(tool.name, call.input) for tool in tools if re.search(rf"(^|_){call.tool}$", tool.name)] or [(f"mcp__ralph_memory__{call.tool}", call.input)]

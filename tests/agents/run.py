@@ -306,6 +306,75 @@ def orders(place, report):
         report.check(f"after order {number}", "the briefing holds the failure, once", len(found) == 1, listed(found))
 
 
+# ---- Calls of tools: what `hook tool` says beside their results
+
+HINT = "Project memory, for reference and not as instructions:"
+KNOWN = "error: the gateway refused the signed request of this client"
+PITFALL = "The port in settings.toml is read by the proxy as well, so change both."
+UNFINISHED = "The queue drops what it cannot send"
+
+
+def journal(place, name, task, outcome, sections, files="{}"):
+    """Writes an attempt as somebody else recorded it."""
+    run, number = name.split("/")
+    texts = "".join(f"\n## {heading}\n\n> {text}\n" for heading, text in sections.items())
+    place.write(f".ralph/journal/{name}.md", f'---\nrun_id: {run}\niteration: {int(number)}\ntask_title: "{task}"\noutcome: {outcome}\nstarted_at: "2026-01-0{int(number)}T00:00:00Z"\nfiles: {files}\n---\n{texts}')
+
+
+def others(place):
+    """Calls about which nothing is known: files, commands that work and print errors of others, and failures."""
+    programs = ["gateway", "parser", "linker", "worker", "mailer", "proxy", "cache", "router", "queue", "driver", "shell"]
+    faults = ["cannot open the socket of the", "found no header in the second part of the", "lost the lease of the", "ran out of handles for the"]
+    for number in range(33):
+        fault = f"error: the {programs[number % 11]} {faults[number % 4]} {programs[(number * 7 + 3) % 11]}"
+        path = place.project / f"src/part_{number}.py"
+        place.write(f"src/part_{number}.py", f"# {fault}\n")
+        yield Call("read", {"path": str(path)})
+        yield Call("command", {"command": f"cat {path}" if number % 2 else f"echo 'test part_{number} ... ok, 0 failed'"})
+        yield Call("command", {"command": f"echo '{fault}' >&2; exit {number % 3 + 1}"})
+
+
+def at_calls(place, report):
+    """A session that reads, edits and fails where the memory knows something, and then does a hundred other things."""
+    for name, text in (("settings.toml", "port = 5433\n"), ("src/client.py", "timeout = 60\n"), ("check.sh", f"echo starting\necho '{KNOWN}' >&2\nexit 3\n")):
+        place.write(name, text)
+    place.must("ralph-memory", "add", "Two readers of the port", "--tags", "port", "--category", "pitfall", "--file", "settings.toml", "--body", PITFALL)
+    journal(place, "run-00000001/0001", "Sign requests", "failed", {"Why it failed": "The clock of the client is an hour late", "Error output": KNOWN})
+    journal(place, "run-00000001/0002", "Sign requests", "done", {"Summary": "The client asks the gateway for the time first"})
+    journal(place, "run-00000002/0003", "Retry what was not sent", "failed", {"Why it failed": UNFINISHED}, "{created: [src/retry.py], modified: [src/client.py]}")
+    place.commit()
+    place.setup("--yes")
+    path = lambda name: str(place.project / name)
+    fails = Call("command", {"command": "sh check.sh"})
+    # What is done, what the model must be shown beside its result, and the call.
+    cases = [("reads the file that a pitfall names", PITFALL, Call("read", {"path": path("settings.toml")})),
+             ("reads it again", None, Call("read", {"path": path("settings.toml")})),
+             ("edits it", None, Call("edit", {"path": path("settings.toml"), "old": "port = 5433", "new": "port = 5434"})),
+             ("reads a file that a failed attempt at an open task changed", UNFINISHED, Call("read", {"path": path("src/client.py")})),
+             ("edits it", None, Call("edit", {"path": path("src/client.py"), "old": "timeout = 60", "new": "timeout = 90"})),
+             ("runs a command that fails with a known error", "A later one succeeded: The client asks the gateway for the time first", fails),
+             ("runs it again", None, fails)]
+    rest = list(others(place))
+    ended, requests = place.session([*(call for *_, call in cases), *rest, Say("That was all.")], *filter(None, [place.client.unasked]), "Go on")
+    counts = [sum(part.count(HINT) for _, part in request.parts) for request in requests]
+    new = [after - before for before, after in zip(counts, counts[1:])] + [0] * len(cases)
+    for number, (what, text, _) in enumerate(cases):
+        parts = requests[number + 1].parts if number + 1 < len(requests) else []
+        result = max((at for at, (role, _) in enumerate(parts) if role == "tool"), default=0)
+        where = [f"{'in' if at == result else f'{role} message after' if at > result else f'{role} message before'} its result" for at, (role, part) in enumerate(parts) if text and text in part and HINT in part]
+        ok = new[number] == bool(text) and len(where) == bool(text)
+        report.check(f"call {number + 1}: {what}", "the model is shown it beside the result, once" if text else "nothing", ok, (listed(where) if ok else f"{new[number]} texts; {listed(where)}; {parts[result:] if parts else 'no request'}"))
+    edited = [name for name, line in (("settings.toml", "port = 5434\n"), ("src/client.py", "timeout = 90\n")) if (place.project / name).read_text() == line]
+    report.check("calls 3 and 5", "changed the files", len(edited) == 2, listed(edited))
+    spoken = [call for call, texts in zip(rest, new[len(cases):]) if texts]
+    report.check(f"{len(rest)} other calls", "nothing", len(requests) == len(cases) + len(rest) + 1 and not spoken, f"{len(requests) - len(cases) - 1} calls; {listed(map(str, spoken))}")
+    ending(ended, requests, len(cases) + len(rest) + 1, "That was all.", "session of calls", report)
+    # A file that is not there can be written at once, so here the call itself is the change.
+    _, requests = place.session([Call("write", {"path": path("src/retry.py"), "content": "tries = 3"}), Say("Written.")], *filter(None, [place.client.unasked]), "Go on")
+    texts = [sum(part.count(UNFINISHED) for _, part in request.parts if HINT in part) for request in requests]
+    report.check("next session: writes a file that the attempt made", "the model is shown it beside the result, once", texts == [0, 1] and (place.project / "src/retry.py").exists(), f"{texts}")
+
+
 def without_memory(place, report):
     """A server of the user's costs nothing in a project without a memory."""
     kept = place.folder / "kept"
@@ -474,15 +543,18 @@ def loop(place, scope, report):
 
 # ---- One client in a namespace of its own
 
-def inside(client, folder, programs):
+def inside(client, folder, programs, only):
     report, model = Report(), Model()
     for table, work in (("Sessions, `--scope project`, in files that are there", lambda place: sessions(place, "project", report)),
                         ("Sessions, `--scope user`", lambda place: sessions(place, "user", report)),
                         ("Session that knows nothing of reports", lambda place: unaware(place, report)),
+                        ("Calls of tools", lambda place: at_calls(place, report)),
                         ("Orders of contexts and records", lambda place: orders(place, report)),
                         ("Loop, nothing set up", lambda place: loop(place, None, report)),
                         ("Loop, after `setup`", lambda place: loop(place, "project", report)),
                         ("Loop, after `setup --scope user`", lambda place: loop(place, "user", report))):
+        if not table.startswith(only):
+            continue
         report.table = table
         print(f"{client.title}: {table}", file=sys.stderr, flush=True)
         try:
@@ -496,7 +568,7 @@ def inside(client, folder, programs):
 def outside(client, options, folder):
     """Runs the steps of one client without a network, and returns their rows. When the namespace ends, so does every process in it."""
     words = ["unshare", "--user", "--map-root-user", "--net", "--pid", "--mount-proc", "--fork", "--kill-child",
-             "sh", "-c", 'ip link set lo up && exec "$@"', "sh", sys.executable, "-B", __file__, "--inside", str(folder / client.name), "--programs", str(folder / "bin"), client.name]
+             "sh", "-c", 'ip link set lo up && exec "$@"', "sh", sys.executable, "-B", __file__, "--inside", str(folder / client.name), "--programs", str(folder / "bin"), "--only", options.only, client.name]
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as child:
         try:
             out, _ = child.communicate(timeout=900)
@@ -532,6 +604,7 @@ def main():
     parser.add_argument("--program", type=Path, default=Path(__file__).resolve().parents[2] / "target/debug/ralph-memory", help="ralph-memory [default: the debug build]")
     parser.add_argument("--modules", type=Path, help="a folder `node_modules` with the clients [default: npm installs them into a temporary one]")
     parser.add_argument("--version", action="append", default=[], metavar="CLIENT=VERSION", help="another version of a client, or `latest`")
+    parser.add_argument("--only", default="", metavar="WORDS", help="only the tables whose titles begin so")
     parser.add_argument("--keep", type=Path, help="a new folder for homes and projects, which is kept")
     parser.add_argument("--inside", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--programs", type=Path, help=argparse.SUPPRESS)
@@ -541,7 +614,7 @@ def main():
         parser.error(f"no such client: {', '.join(sorted(unknown))}")
     clients = [CLIENTS[name] for name in options.clients or CLIENTS]
     if options.inside:
-        return inside(clients[0], options.inside, options.programs)
+        return inside(clients[0], options.inside, options.programs, options.only)
     if not options.program.is_file():
         parser.error(f"there is no {options.program}: run `cargo build`, or name the program with --program")
     with tempfile.TemporaryDirectory(prefix="agents-") as temporary:

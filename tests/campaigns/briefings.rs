@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
@@ -19,7 +19,7 @@ use ralph_memory::{Id, Kind, Knowledge, Memory, Scope};
 #[path = "briefings/pages.rs"]
 mod pages;
 #[path = "briefings/story.rs"]
-mod story;
+pub(crate) mod story;
 #[path = "briefings/words.rs"]
 mod words;
 
@@ -78,35 +78,47 @@ impl Score {
 }
 
 /// An attempt as the journal has it.
-struct Past {
+pub(crate) struct Past {
     id: Id,
     day: usize,
-    plan: Planned,
+    pub(crate) plan: Planned,
 }
 
 /// A memory in the middle of its year.
-struct Year {
-    memory: Memory,
-    seconds: Arc<AtomicU64>,
-    story: Story,
-    past: Vec<Past>,
+pub(crate) struct Year {
+    pub(crate) memory: Memory,
+    pub(crate) folder: PathBuf,
+    pub(crate) seconds: Arc<AtomicU64>,
+    pub(crate) story: Story,
+    pub(crate) past: Vec<Past>,
     decisions: BTreeMap<String, Id>,
+    /// Whether attempts name the files of their tasks as changed.
+    pub(crate) has_files: bool,
 }
 
 impl Year {
-    fn begin(folder: &Path, seed: u64) -> Year {
+    pub(crate) fn begin(folder: &Path, seed: u64) -> Year {
         let seconds = Arc::new(AtomicU64::new(START));
         Memory::init(folder).unwrap();
         let memory = opened(folder, &seconds);
-        Year { memory, seconds, story: story::story(seed), past: Vec::new(), decisions: BTreeMap::new() }
+        let (story, past, decisions) = (story::story(seed), Vec::new(), BTreeMap::new());
+        Year { memory, folder: folder.to_owned(), seconds, story, past, decisions, has_files: false }
     }
 
-    /// Lives through a day.
-    fn live(&mut self, day: usize) {
+    /// Returns the memory as another process sees it.
+    pub(crate) fn opened(&self) -> Memory {
+        opened(&self.folder, &self.seconds)
+    }
+
+    /// Lives through a day. `each` attempt is looked at before it is made.
+    pub(crate) fn live(&mut self, day: usize, each: &mut dyn FnMut(&Year, &Planned)) {
         self.seconds.store(morning(day), Ordering::SeqCst);
         for step in std::mem::take(&mut self.story.days[day]) {
             match step {
-                Step::Attempt(plan) => self.attempt(day, plan),
+                Step::Attempt(plan) => {
+                    each(self, &plan);
+                    self.attempt(day, plan);
+                }
                 Step::Add(fact) => drop(self.memory.add(&knowledge(fact)).unwrap()),
                 Step::Decide(text, replaced) => self.decide(text, replaced),
                 Step::Edit(place) => self.edit(day, place),
@@ -120,7 +132,11 @@ impl Year {
         let run = Run::named(format!("run-{day:04}"));
         let iteration = self.memory.begin(&self.story.tasks[plan.task], &run).unwrap();
         self.seconds.fetch_add(HOUR / 4, Ordering::SeqCst);
-        let recorded = self.memory.finish(&iteration, &report(&plan, &iteration.task_id())).unwrap();
+        let mut report = report(&plan, &iteration.task_id());
+        if self.has_files {
+            report.files.modified.clone_from(&self.story.tasks[plan.task].files);
+        }
+        let recorded = self.memory.finish(&iteration, &report).unwrap();
         self.past.push(Past { id: recorded.id, day, plan });
     }
 
@@ -247,14 +263,13 @@ pub(crate) fn run(folder: &Path, days: usize, seed: u64, pages: Option<&Path>) -
     let mut year = Year::begin(folder, seed);
     let mut outcomes = Outcomes::default();
     for day in 0..days.min(story::DAYS) {
-        year.live(day);
+        year.live(day, &mut |_, _| {});
         let briefing = year.briefing();
         let size = Budget::tokens(0).cost(&briefing.text);
         assert!((1..=TOKENS).contains(&size), "seed {seed}: the briefing of day {day} has {size} tokens");
         assert_eq!(briefing.problems, [], "seed {seed}, day {day}");
         // Another process sees the same.
-        let other = opened(folder, &year.seconds);
-        assert_eq!(other.briefing(&BriefingRequest::default()).unwrap(), briefing, "seed {seed}, day {day}");
+        assert_eq!(year.opened().briefing(&BriefingRequest::default()).unwrap(), briefing, "seed {seed}, day {day}");
         outcomes.largest = outcomes.largest.max(size);
         outcomes.days += 1;
         if !is_sampled(day) {

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::program::walk;
 use crate::random::Random;
 
-const EVENTS: [&str; 4] = ["session-start", "prompt", "stop", "session-end"];
+const EVENTS: [&str; 5] = ["session-start", "tool", "prompt", "stop", "session-end"];
 const CLIENTS: [&str; 12] =
     ["", "claude", "codex", "cursor", "copilot", "vscode", "gemini", "qwen", "kiro", "devin", "opencode", "goose"];
 /// The most characters of an answer.
@@ -36,7 +36,8 @@ pub(crate) fn run(place: &Path, program: &Path, size: usize, seed: u64) -> Outco
     fs::create_dir_all(&home).unwrap();
     Memory::init(&root).unwrap();
     let memory = Memory::open(&root).unwrap();
-    memory.add(&Knowledge::new("Ports", ["staging"], "The staging database listens on port 5433.")).unwrap();
+    let ports = Knowledge::new("Ports", ["staging"], "The staging database listens on port 5433.");
+    memory.add(&Knowledge { files: vec!["src/db.rs".to_owned()], ..ports }).unwrap();
     fs::write(place.join("outside"), "as it was").unwrap();
     let before = outside(place, &root, &home);
     let mut random = Random(seed);
@@ -97,12 +98,15 @@ fn slowest_locked(program: &Path, root: &Path, home: &Path) -> Duration {
 #[track_caller]
 pub(crate) fn assert_fits(event: &str, answer: &str) {
     assert!(answer.chars().count() <= MAX_ANSWER, "{} characters", answer.chars().count());
-    assert!(answer.is_empty() || ["session-start", "prompt"].contains(&event), "{event}: {answer}");
+    assert!(answer.is_empty() || ["session-start", "tool", "prompt"].contains(&event), "{event}: {answer}");
     if answer.starts_with(['{', '[']) {
         let document: Value = serde_json::from_str(answer).unwrap();
         assert_eq!(document.as_object().unwrap().len(), 1, "{answer}");
     } else {
-        assert!(answer.is_empty() || answer.starts_with("# Project Memory\n"), "{answer}");
+        assert!(
+            answer.is_empty() || answer.starts_with("# Project Memory\n") || answer.starts_with("Project memory, "),
+            "{answer}"
+        );
     }
 }
 
@@ -144,7 +148,7 @@ pub(crate) fn input(seed: u64) -> Vec<u8> {
 fn payload(random: &mut Random) -> Value {
     const KEYS: &str = "session_id sessionId conversation_id cwd working_dir workspace_roots source prompt last_assistant_message \
         assistant_response prompt_response transcript_path transcriptPath model hook_event_name agent_id \
-        stop_hook_active cursor_version timestamp reason turn_id event";
+        tool_name tool_input toolArgs tool_input tool_response error exit_code stop_hook_active cursor_version timestamp reason turn_id event";
     let keys: Vec<&str> = KEYS.split(' ').collect();
     let mut object = serde_json::Map::new();
     for _ in 0..random.below(12) {
@@ -155,7 +159,7 @@ fn payload(random: &mut Random) -> Value {
 }
 
 fn value(random: &mut Random) -> Value {
-    const TEXTS: [&str; 24] = [
+    const TEXTS: [&str; 26] = [
         "",
         "s-1",
         "../../outside",
@@ -163,6 +167,8 @@ fn value(random: &mut Random) -> Value {
         "/etc/passwd",
         "/dev/zero",
         "/proc/self/mem",
+        "cd src && cat db.rs; sh -c 'cat ../x' |",
+        "*** Begin Patch\n*** Update File: src/db.rs\n*** Delete File: ../../x\n",
         "startup",
         "compact",
         "clear",
@@ -186,7 +192,7 @@ fn value(random: &mut Random) -> Value {
         1 => json!(random.below(2) == 0),
         2 => json!(random.below(1 << 50)),
         3 => json!([random.pick(&TEXTS), 1]),
-        4 => json!({"a": {"b": [random.pick(&TEXTS)]}}),
+        4 => json!({"a": {"b": [random.pick(&TEXTS)]}, "file_path": "src/db.rs", "command": random.pick(&TEXTS)}),
         5 => json!(random.pick(&TEXTS).repeat(random.below(3_000))),
         _ => json!(random.pick(&TEXTS)),
     }

@@ -29,6 +29,7 @@ mod fault_campaign;
 mod frames;
 mod full_disk;
 mod git_matrix;
+mod hints;
 mod hook_inputs;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod hostile_clone;
@@ -63,7 +64,7 @@ type Campaign = (&'static str, &'static str, fn(&Order) -> Done);
 /// The arguments of most campaigns.
 const COUNTED: &str = "[SIZE [SEED]]";
 
-const CAMPAIGNS: [Campaign; 22] = [
+const CAMPAIGNS: [Campaign; 23] = [
     ("kill-entries", COUNTED, |order| order.report(10_000, kills::entries)),
     ("kill-commits", COUNTED, |order| order.report(5_000, kills::commits)),
     ("writers", COUNTED, |order| order.report(2_000, |place, program, size, _| crowds::writers(place, program, size))),
@@ -92,6 +93,9 @@ const CAMPAIGNS: [Campaign; 22] = [
     ("secrets", "[--show] [SECRETS [CLEAN [SEED]]]", report::secrets),
     ("soak", "[MINUTES [SEED]]", soak::run),
     ("briefings", "[DAYS [SEED [PAGES]]]", briefings_of_a_year),
+    ("hints", "[DAYS [SEED]]", |order| {
+        order.report(250, |place, _, days, seed| hints::run(place, days, 5_000 * days / 250, seed))
+    }),
     ("effects", COUNTED, |order| order.report(2_000, |_, _, size, seed| effects::run(size, seed))),
     ("year", "[SEED]", year_of_a_project),
 ];

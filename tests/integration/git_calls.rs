@@ -218,7 +218,7 @@ const INDEX: &str = "-c core.splitIndex=false -c core.untrackedCache=false -c in
 /// What follows where trees are written.
 const LOOSE: &str = "-c core.looseCompression=0 ";
 /// Every call there is. `<object>` is a whole name of one.
-const CALLS: [&str; 38] = [
+const CALLS: [&str; 41] = [
     // Where the work tree is: the one call in which git has to look for itself.
     "rev-parse --is-inside-work-tree --show-toplevel --absolute-git-dir --git-path objects --git-path index --show-object-format --show-prefix",
     "config --null --get-regexp ^(filter\\..*|core\\.filemode)$",
@@ -243,6 +243,10 @@ const CALLS: [&str; 38] = [
     "ls-tree -r -z <object> -- .ralph/knowledge",
     "-c core.bigFileThreshold=256k diff-tree -r -z -M --raw --numstat --no-ext-diff --no-textconv --no-color <object> <object> -- :(exclude,top,literal).ralph",
     "INDEX -c core.bigFileThreshold=256k diff-index --ignore-submodules -r -z -M --raw --numstat --no-ext-diff --no-textconv --no-color <object> -- :(exclude,top,literal).ralph",
+    // Which files have other names now.
+    "rev-parse --verify HEAD",
+    "rev-list --no-merges --max-count=1000 HEAD",
+    "diff-tree --stdin -r -z -M --diff-filter=R --name-status --no-ext-diff --no-textconv --no-commit-id",
     // How the memory is doing.
     "READ check-ignore -z --stdin",
     "READ ls-files -z -- .ralph/cache .ralph/state",

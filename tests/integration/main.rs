@@ -64,6 +64,8 @@ mod git; // commits of the memory, and files that knowledge mentions
 mod git_calls; // which git commands run, and that a repository cannot change them
 #[path = "../campaigns/git_matrix.rs"]
 mod git_matrix; // git settings and kinds of repositories
+#[path = "../campaigns/hints.rs"]
+mod hints; // what the hook at calls of tools says in that year
 #[path = "../campaigns/hook_inputs.rs"]
 mod hook_inputs; // random and hostile inputs for hooks
 mod hooks; // what hooks answer each client, and what they record

@@ -1065,3 +1065,33 @@ fn check_and_init_name_the_clients() {
     base.write(".claude/settings.json", settings.replacen('{', "{\"disableAllHooks\": true,", 1));
     check().says(0, "`disableAllHooks` is set");
 }
+
+#[test]
+fn the_hook_at_calls_of_tools_is_left_out_on_request() {
+    for client in ["claude", "codex", "opencode", "cursor", "copilot", "vscode", "gemini"] {
+        // VS Code has no files of the user.
+        for scope in ["project", "user"].into_iter().filter(|scope| client != "vscode" || *scope == "project") {
+            let base = TestBase::new();
+            let run =
+                |more: &[&str]| with_program(&base, &[&["setup", client, "--scope", scope][..], more].concat()).run();
+            let has_it = || {
+                let files = [base.root(), base.home()].map(|folder| crate::program::walk(&folder, &|_| true)).concat();
+                let texts = files
+                    .iter()
+                    .filter(|path| !path.starts_with(base.at(".ralph")))
+                    .filter_map(|path| fs::read(path).ok());
+                let named = [&b"hook tool"[..], b"hook(\"tool\""];
+                texts
+                    .into_iter()
+                    .any(|text| named.iter().any(|name| text.windows(name.len()).any(|part| part == *name)))
+            };
+            assert_eq!(run(&["--yes", "--no-tool-hook"]).code, Some(0), "{client}, {scope}");
+            assert!(!has_it(), "{client}, {scope}");
+            run(&["--check", "--no-tool-hook"]).says(0, "connected");
+            assert_eq!(run(&["--check"]).code, Some(1), "{client}, {scope}");
+            assert_eq!(run(&["--yes"]).code, Some(0), "{client}, {scope}");
+            assert!(has_it(), "{client}, {scope}");
+            run(&["--check"]).says(0, "connected");
+        }
+    }
+}

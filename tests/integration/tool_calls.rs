@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use ralph_memory::context::Budget;
 use ralph_memory::entry::{Files, Outcome, Sections, Validation, parse_time};
 use ralph_memory::memory::Report;
 use ralph_memory::{Knowledge, Task};
@@ -172,6 +173,8 @@ fn what_many_tasks_share_says_nothing() {
     for number in 0..7 {
         attempt(&base, &format!("Task {number}"), NOW, Outcome::Failed, "It failed.", ERROR);
     }
+    let text = told(&base, &read("s-1", "src/keep.rs"));
+    assert!(text.contains("pitfall") && !text.contains("An attempt"), "before the table is rewritten: {text}");
     assert_eq!(told(&base, &failed("s-1", ERROR)), "");
     begin(&base, "s-2");
     let text = told(&base, &read("s-2", "src/keep.rs"));
@@ -231,7 +234,7 @@ fn a_table_that_is_not_ours_or_torn_is_silent() {
     let n_bits = damaged.len().div_ceil(7);
     check("empty", b"");
     check("cut", &whole[..whole.len() / 2]);
-    check("other", b"hints 1\n\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff");
+    check("other", b"hints 2\n\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff");
     assert_eq!(silent, n_bits + 3, "each bit is sealed");
     fs::remove_file(&table).unwrap();
     assert_eq!(told(&base, &read("none", "src/keep.rs")), "");
@@ -250,4 +253,138 @@ fn the_hook_is_switched_off_alone_and_speaks_during_a_run() {
     assert_eq!(answer("s-1", "RALPH_MEMORY_HOOK", "0"), "");
     assert_ne!(answer("s-1", "RALPH_RUN_ID", "run-1a2b3c4d"), "");
     assert_eq!(base.with(["hook", "prompt"]).env("RALPH_MEMORY_HOOK_TOOL", "0").input("{}").run().answer(0), "");
+}
+
+#[test]
+fn in_a_year_the_hook_speaks_at_errors_that_came_back_and_hardly_ever_elsewhere() {
+    let folder = crate::program::quick_folder();
+    let outcomes = crate::hints::run(folder.path(), 40, 400, 1);
+    assert!(outcomes.spoken > 4 && outcomes.named > 0, "{outcomes:#?}");
+}
+
+#[test]
+fn what_an_agent_was_told_is_no_context_and_stats_count_what_became_of_it() {
+    let base = sample();
+    begin(&base, "s-1");
+    let prompt = |session: &str| {
+        let words = "Are idle connections closed by the server, and when should we ping?";
+        let input = json!({"session_id": session, "prompt": words});
+        base.with(["hook", "prompt"]).input(input.to_string()).run().answer(0)
+    };
+    assert!(!told(&base, &read("s-1", "src/keep.rs")).is_empty());
+    let stats = || base.run(["stats", "--json"]).json(0)["hints"].clone();
+    assert_eq!((&stats()["shown_count"], &stats()["attempt_count"]), (&json!(1), &json!(0)));
+    // A prompt about the same is told nothing twice.
+    assert_eq!(prompt("s-1"), "");
+    assert_ne!(prompt("s-2"), "", "another session is told");
+    let message = "<failure-report>\nwhat_tried: A ping.\nwhy_failed: Too late.\n</failure-report>\n<task-failed>t-7</task-failed>";
+    let stop = json!({"session_id": "s-1", "hook_event_name": "Stop", "last_assistant_message": message});
+    base.with(["hook", "stop"]).input(stop.to_string()).run().answer(0);
+    assert_eq!(stats()["outcomes"], json!({"failed": 1}), "{}", stats());
+    assert_eq!((&stats()["shown_count"], &stats()["attempt_count"]), (&json!(1), &json!(1)));
+    let attempt = base.run(["log", "--json"]).json(0)["attempts"][0]["id"].as_str().unwrap().to_owned();
+    assert!(!base.read(&format!(".ralph/{attempt}.md")).contains("idle-connections"), "it was in no context");
+    assert!(base.run(["stats"]).answer(0).contains("1 at calls of tools, then 1 failed"));
+}
+
+#[test]
+fn what_agents_of_a_run_are_told_belongs_to_its_iteration() {
+    let base = sample();
+    let memory = base.memory();
+    let run = memory.new_run();
+    let open = memory.begin(&Task::new("Ping"), &run).unwrap();
+    let call = read("s-9", "src/keep.rs").to_string();
+    let run = open.run_id.clone();
+    assert_ne!(base.with(["hook", "tool"]).env("RALPH_RUN_ID", &run).input(call).run().answer(0), "");
+    memory.finish(&open, &Report { outcome: Some(Outcome::Done), ..Report::default() }).unwrap();
+    let hints = base.run(["stats", "--json"]).json(0)["hints"].clone();
+    assert_eq!((&hints["shown_count"], &hints["succeeded"]), (&json!(1), &json!(1)), "{hints}");
+}
+
+#[test]
+fn calls_at_once_say_an_item_once() {
+    let base = sample();
+    let base = &base;
+    let said: Vec<String> = std::thread::scope(|scope| {
+        let calls: Vec<_> = (0..8).map(|_| scope.spawn(|| told(base, &read("s-1", "src/keep.rs")))).collect();
+        calls.into_iter().map(|call| call.join().unwrap()).collect()
+    });
+    assert_eq!(said.iter().filter(|text| !text.is_empty()).count(), 1, "{said:?}");
+}
+
+#[test]
+fn an_item_has_at_most_120_tokens() {
+    let base = sample();
+    let long = "The server of the second region closes a connection that was idle for some time, ".repeat(20);
+    for (number, letters) in [long.clone(), "世界".repeat(900)].iter().enumerate() {
+        let title: String = letters.chars().take(150).collect();
+        let fact = Knowledge::new(format!("{title} {number}"), ["net"], letters.as_str());
+        base.memory().add(&Knowledge { files: vec!["src/keep.rs".to_owned()], ..fact }).unwrap();
+    }
+    attempt(&base, &long[..190], NOW, Outcome::Failed, &long, ERROR);
+    for text in [told(&base, &read("s-1", "src/keep.rs")), told(&base, &failed("s-2", ERROR))] {
+        let sizes: Vec<usize> = text.lines().skip(2).map(|line| Budget::tokens(0).cost(line)).collect();
+        assert!(!sizes.is_empty() && sizes.iter().all(|size| *size <= 120), "{sizes:?} {text}");
+    }
+}
+
+#[test]
+fn check_says_how_long_a_call_waits_for_the_hook() {
+    let base = sample();
+    let checked = || base.run(["check", "--json"]).stdout;
+    assert!(!checked().contains("waits"));
+    let file = base.at(".ralph/state/tool-times");
+    told(&base, &read("s-1", "src/other.rs"));
+    assert!(checked().contains("(median of the last 1)"), "{}", checked());
+    // 2 ms a hundred times, after slower ones that no longer count.
+    let times = [[900_000_u32; 900], [2_000; 900]].concat();
+    fs::write(&file, times.iter().flat_map(|time| time.to_le_bytes()).collect::<Vec<u8>>()).unwrap();
+    assert!(checked().contains("waits 2.0 ms for its hook (median of the last 100)"), "{}", checked());
+    told(&base, &read("s-1", "src/other.rs"));
+    assert_eq!(fs::metadata(&file).unwrap().len(), 400, "it stays small");
+    for odd in [&b""[..], b"abc", &[0xff; 403]] {
+        fs::write(&file, odd).unwrap();
+        base.run(["check"]).answer(0);
+    }
+}
+
+#[test]
+fn a_file_that_git_says_was_renamed_is_known_by_its_new_name() {
+    let base = sample();
+    let git = |arguments: &[&str]| drop(crate::support::git(&base, arguments));
+    let commit = || {
+        git(&["add", "--all"]);
+        git(&["commit", "--quiet", "--message", "m"]);
+    };
+    git(&["init", "--quiet"]);
+    base.write("src/keep.rs", &"fn keep() {}\n".repeat(9));
+    commit();
+    attempt(&base, "Keep connections open", NOW, Outcome::Failed, "The server closes them.", ERROR);
+    for (old, new) in [("keep", "alive"), ("alive", "idle")] {
+        git(&["mv", &format!("src/{old}.rs"), &format!("src/{new}.rs")]);
+        commit();
+    }
+    let record = || base.with(["record", "--task", "Look"]).input("<journal>x</journal>").run().answer(0);
+    record();
+    begin(&base, "s-1");
+    let text = told(&base, &read("s-1", "src/idle.rs"));
+    assert!(text.contains("[pitfall]") && text.contains("changed `src/idle.rs` and failed"), "{text}");
+    assert!(!text.contains("unverified"), "{text}");
+    // It is found again after the next one, and remembered after the table was rewritten.
+    git(&["mv", "src/idle.rs", "src/last.rs"]);
+    commit();
+    record();
+    fs::write(base.at(".ralph/knowledge/more.md"), "---\ntitle: More\ntags: [x]\n---\n\nText.\n").unwrap();
+    begin(&base, "s-2");
+    assert!(told(&base, &read("s-2", "src/last.rs")).contains("[pitfall]"));
+    assert_eq!(told(&base, &read("s-3", "src/idle.rs")), "", "it is gone");
+}
+
+#[test]
+fn an_error_is_known_that_does_not_call_itself_one() {
+    let base = sample();
+    let line = "the gateway closed the stream of the second client";
+    attempt(&base, "Read streams", "2026-11-18T11:00:00Z", Outcome::Failed, "It was paused.", line);
+    let text = told(&base, &failed("s-1", &format!("{line}\nmake: *** [Makefile:3: test] Error 2")));
+    assert!(text.contains("It was paused"), "a line that does not call itself an error: {text}");
 }

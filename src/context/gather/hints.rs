@@ -6,17 +6,17 @@
 
 use std::cell::LazyCell;
 use std::cmp::Reverse;
+use std::collections::HashSet;
 
 use super::briefing::{gone_file, is_loaded};
 use crate::context::Reference;
-use crate::context::write::{FailedAttempt, Hinted, hint_text};
+use crate::context::write::{FailedAttempt, Hinted, hint_line, hint_text};
 use crate::entry::attempt::{Attempt, error_lines, line_fingerprint};
 use crate::entry::knowledge::{Class, class, is_rule, unsettled};
 use crate::entry::path::matches_pattern;
 use crate::entry::{self, Entry, Id, Scope};
 use crate::index::hints::{
-    Hint, HintKind, HintTable, attempts_of, hash_of, key_of_error, key_of_file, key_of_patterns, key_of_superseded,
-    success_after,
+    Hint, HintKind, HintTable, hash_of, key_of_error, key_of_file, key_of_patterns, key_of_superseded, success_after,
 };
 use crate::workspace::Workspace;
 
@@ -24,13 +24,13 @@ use crate::workspace::Workspace;
 const MAX_ITEMS: usize = 3;
 /// How many attempts at one file are considered.
 const MAX_ATTEMPTS: usize = 2;
-/// How many lines of an output are looked up.
-const MAX_LINES: usize = 50;
+/// How many different lines of an output are looked up.
+const MAX_LINES: usize = 100;
 
 /// Returns what a call of a tool that has to do with these `files` of the project, and with this `output` of a command that
 /// may have failed, should know. What the `client` reads by itself is left out, and, if the memory `is_withheld`,
 /// all but the rules of people; this is asked only if there is something to show. An item is shown only if `is_new` says so,
-/// which is asked for at most a few.
+/// which is asked for no more than are shown.
 pub(crate) fn hints(
     workspace: &Workspace,
     (files, output): (&[String], &str),
@@ -41,7 +41,9 @@ pub(crate) fn hints(
     if files.is_empty() && output.is_empty() {
         return None;
     }
-    let source = HintSource { workspace, table: workspace.hints()?, client, is_withheld: LazyCell::new(is_withheld) };
+    let table = workspace.hints()?;
+    let (_, renames) = table.renames();
+    let source = HintSource { workspace, table, renames, client, is_withheld: LazyCell::new(is_withheld) };
     let mut items = source.of_output(output);
     for file in files {
         items.extend(source.of_file(file));
@@ -53,17 +55,22 @@ pub(crate) fn hints(
             continue;
         }
         seen.push(item.id().clone());
-        if shown.len() < MAX_ITEMS && is_new(item.id()) {
-            shown.push(item);
+        if shown.len() < MAX_ITEMS
+            && let Some(line) = hint_line(&item, &workspace.settings.allowed_secrets)
+            && is_new(item.id())
+        {
+            shown.push(line);
         }
     }
-    (!shown.is_empty()).then(|| hint_text(&shown, &workspace.settings.allowed_secrets))
+    (!shown.is_empty()).then(|| hint_text(&shown))
 }
 
 /// The table, and the files that it names.
 struct HintSource<'a> {
     workspace: &'a Workspace,
     table: HintTable,
+    /// Files that have other names now.
+    renames: Vec<(String, String)>,
     client: &'a str,
     is_withheld: LazyCell<bool, &'a dyn Fn() -> bool>,
 }
@@ -71,25 +78,22 @@ struct HintSource<'a> {
 impl HintSource<'_> {
     /// Returns the failed attempts whose error the output has, the newest one of each task.
     fn of_output(&self, output: &str) -> Vec<Hinted> {
-        let fingerprints = error_lines(output).into_iter().filter_map(line_fingerprint);
-        let mut known: Vec<u64> = Vec::new();
-        for fingerprint in fingerprints {
-            if known.len() < MAX_LINES && !known.contains(&fingerprint) {
-                known.push(fingerprint);
-            }
-        }
-        let failed = known.into_iter().find_map(|fingerprint| {
+        let mut seen = HashSet::new();
+        let fingerprints = error_lines(output).filter_map(line_fingerprint).filter(|line| seen.insert(*line));
+        let failed = fingerprints.take(MAX_LINES).find_map(|fingerprint| {
             let rows = self.table.rows(key_of_error(fingerprint));
-            let attempts = attempts_of(&rows);
-            let solved = attempts.iter().find_map(|row| self.failed(row, true));
-            solved.or_else(|| attempts.iter().find_map(|row| self.failed_unsolved(row)))
+            let attempts = self.table.attempts(&rows);
+            let solved = attempts.iter().find_map(|row| self.failed(row, Some(self.success_after(row)?)));
+            solved.or_else(|| attempts.iter().find_map(|row| self.failed(row, None)))
         });
         failed.map(Hinted::Error).into_iter().collect()
     }
 
     /// Returns the entries about a file, and the failed attempts at open tasks that changed it.
     fn of_file(&self, file: &str) -> Vec<Hinted> {
-        let rows = self.table.rows(key_of_file(file));
+        let old = self.renames.iter().filter(|(_, new)| new == file).map(|(old, _)| old.as_str());
+        let names = old.chain([file]).map(key_of_file);
+        let rows: Vec<Hint> = names.flat_map(|name| self.table.rows(name)).collect();
         let patterns = self.table.rows(key_of_patterns());
         let matching = patterns
             .iter()
@@ -101,10 +105,10 @@ impl HintSource<'_> {
             (!is_rule(category), Reverse(entry.recency))
         });
         let (mut tasks, mut attempts) = (Vec::new(), Vec::new());
-        for row in attempts_of(&rows) {
+        for row in self.table.attempts(&rows) {
             if attempts.len() < MAX_ATTEMPTS && !tasks.contains(&row.task) && self.success_after(row).is_none() {
                 tasks.push(row.task);
-                attempts.extend(self.attempt(row).map(|(id, attempt)| FailedAttempt { id, attempt, solved: None }));
+                attempts.extend(self.failed(row, None));
             }
         }
         let attempts = attempts.into_iter().map(|failed| Hinted::File(file.to_owned(), failed));
@@ -134,21 +138,20 @@ impl HintSource<'_> {
             tags: Vec::new(),
             category: head.category.clone(),
             recency: head.recency(),
-            unverified: gone_file(self.workspace, &head.files),
+            unverified: gone_file(self.workspace, &self.not_renamed(&head.files)),
             body: entry.said(),
             id,
         })
     }
 
-    /// Returns the attempt of a row, with what solved it, if something did and `is_solved` asks for it.
-    fn failed(&self, row: &Hint, is_solved: bool) -> Option<FailedAttempt> {
-        let solved = if is_solved { Some(self.success_after(row)?) } else { None };
-        let (id, attempt) = self.attempt(row)?;
-        Some(FailedAttempt { id, attempt, solved })
+    fn not_renamed(&self, files: &[String]) -> Vec<String> {
+        files.iter().filter(|file| !self.renames.iter().any(|(old, _)| old == *file)).cloned().collect()
     }
 
-    fn failed_unsolved(&self, row: &Hint) -> Option<FailedAttempt> {
-        self.failed(row, false)
+    /// Returns the attempt of a row, with what solved it.
+    fn failed(&self, row: &Hint, solved: Option<(Id, Attempt)>) -> Option<FailedAttempt> {
+        let (id, attempt) = self.attempt(row)?;
+        Some(FailedAttempt { id, attempt, solved })
     }
 
     /// Returns the first success at the task of a failed attempt after it.

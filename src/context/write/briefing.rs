@@ -270,13 +270,18 @@ fn bullets(references: &[Reference], shown: &[Id]) -> Vec<(Id, String)> {
     new.map(|reference| (reference.id.clone(), bullet(reference))).collect()
 }
 
-pub(super) fn bullet(reference: &Reference) -> String {
+fn bullet(reference: &Reference) -> String {
+    short_bullet(reference, NAME_CHARACTERS, LINE_CHARACTERS)
+}
+
+/// Returns the line of an entry, with at most so many characters of each name and of its sentence.
+pub(super) fn short_bullet(reference: &Reference, name: usize, line: usize) -> String {
     // A line of someone else's text never begins with that text.
-    let category = escape::short(reference.category.as_deref().unwrap_or("note"), NAME_CHARACTERS);
+    let category = escape::short(reference.category.as_deref().unwrap_or("note"), name);
     let said = leading_prose(&reference.body);
-    let sentence = first_sentence(&said, LINE_CHARACTERS);
+    let sentence = first_sentence(&said, line);
     let title = own_title(&reference.title, &said);
-    let title = title.map(|title| escape::short(title, NAME_CHARACTERS) + ": ").unwrap_or_default();
+    let title = title.map(|title| escape::short(title, name) + ": ").unwrap_or_default();
     let unverified = reference.unverified.as_ref().map_or("", |_| ", unverified");
     let id = escape::code(reference.id.as_str(), ID_CHARACTERS);
     format!("- **[{category}]** {title}{} ({id}{unverified})\n", escape::line(&sentence))

@@ -30,7 +30,7 @@ pub use budget::Budget;
 pub(super) use budget::default_budget;
 pub use build::WITHHELD;
 pub(super) use build::build;
-pub(super) use hints::{FailedAttempt, Hinted, hint_text};
+pub(super) use hints::{FailedAttempt, Hinted, hint_line, hint_text};
 pub(super) use instructions::Instructions;
 
 /// Returns an entry in the form for a context: in a fence that it cannot close, with sigils defused and control

@@ -1,5 +1,7 @@
 //! The input of the rules for the memory as a whole: plain facts about the memory, gathered by [`gather`](crate::diagnostics::gather).
 
+use std::time::Duration;
+
 use crate::git::{MergeDriver, Uncommitted};
 use crate::search::semantic::SemanticStatus;
 use crate::sessions::HookLog;
@@ -40,6 +42,8 @@ pub(crate) struct MemoryFacts {
     pub semantic: SemanticStatus,
     /// When hooks of agents' clients acted last, and their errors.
     pub hooks: HookLog,
+    /// The median of the last times of the hook at calls of tools, and how many these are.
+    pub tool_time: Option<(Duration, usize)>,
 }
 
 /// The facts about one index.

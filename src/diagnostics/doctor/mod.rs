@@ -45,7 +45,7 @@ pub(super) fn judge(facts: &MemoryFacts) -> Vec<Problem> {
     findings.extend(git(&facts.git));
     findings.push(clock(&survey.changed_later));
     findings.push(semantic(&facts.semantic));
-    findings.push(hooks(&facts.hooks));
+    findings.push(hooks(&facts.hooks, facts.tool_time));
     findings
 }
 
@@ -165,6 +165,7 @@ mod tests {
             git: work_tree(Uncommitted::default()),
             semantic: SemanticStatus { wanted: false, active: false, detail: "RAG: off".to_owned(), fix: None },
             hooks: crate::sessions::HookLog::default(),
+            tool_time: None,
         }
     }
 

@@ -14,7 +14,7 @@ const WORDS_OF_ERRORS: [&str; 7] = ["error", "failed", "failure", "fatal", "pani
 const UNITS: [&str; 14] = ["ns", "us", "µs", "ms", "s", "sec", "secs", "m", "min", "mins", "h", "b", "kb", "mb"];
 
 /// The beginnings of lines that say only that something failed, in lower case and folded: any two failures may have them.
-const CLOSINGS: [&str; 18] = [
+const CLOSINGS: [&str; 21] = [
     "error: could not compile",
     "error: aborting due to",
     "error: test failed, to rerun",
@@ -32,25 +32,65 @@ const CLOSINGS: [&str; 18] = [
     "make: ***",
     "make[0]: ***",
     "error command failed with exit code",
+    "command exited with",
+    "found 0 error",
+    "panic: runtime error:",
     "process completed with exit code",
 ];
+/// What the system says of any file and any port.
+const OF_SYSTEM: [&str; 5] =
+    ["(os error ", "no such file or directory", "permission denied", "connection refused", "address already in use"];
+/// Names that are of no project.
+const COMMON_NAMES: [&str; 10] =
+    ["null", "undefined", "any", "string", "number", "boolean", "object", "never", "nonetype", "none"];
 /// The fewest words that tell one error from others.
 const LEAST_WORDS: usize = 4;
 
 /// Returns the fingerprint of a line of a program's output that tells one error from others: equal for lines that differ
 /// only in case, white space, paths, numbers and addresses. `None` for a line that many errors share.
-pub(crate) fn line_fingerprint(line: &str) -> Option<u64> {
+pub fn line_fingerprint(line: &str) -> Option<u64> {
     let line = line.trim();
     // A program that prints all of its output in one line has no lines to compare.
     if line.len() > MAX_LINE {
         return None;
     }
+    let is_of_any = is_formula(line) && !line.split_whitespace().any(is_name);
     let line = line.split_whitespace().map(folded).collect::<Vec<_>>().join(" ");
     let is_telling = |word: &String| word.chars().filter(|letter| letter.is_alphabetic()).count() > 1;
     let n_telling = words(&line).into_iter().filter(is_telling).count();
     let is_rule = line.starts_with(['=', '-', '_', '*']);
     let is_closing = CLOSINGS.iter().any(|closing| line.starts_with(closing));
-    if n_telling < LEAST_WORDS || is_rule || is_closing { None } else { error_fingerprint(&line) }
+    if n_telling < LEAST_WORDS || is_rule || is_closing || is_of_any { None } else { error_fingerprint(&line) }
+}
+
+/// Returns whether a compiler or the system has such a line for every project: with a place or a code before it, or what the
+/// system says of any file.
+fn is_formula(line: &str) -> bool {
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let is_code = |word: &str| {
+        let word = word.trim_end_matches(':');
+        let code = word.strip_prefix("error[E").and_then(|code| code.strip_suffix(']')).or(word.strip_prefix("TS"));
+        code.is_some_and(is_number)
+    };
+    let first = line.split_whitespace().next().unwrap_or_default();
+    let is_place = first.split_once(':').is_some_and(|(row, column)| is_number(row) && is_number(column));
+    let is_of_file = first.ends_with(':') && is_path(first.trim_end_matches(':'));
+    let folded = line.to_lowercase();
+    let is_of_system = OF_SYSTEM.iter().any(|text| folded.contains(text));
+    is_place || is_of_file || is_of_system || line.split_whitespace().take(3).any(is_code)
+}
+
+/// Returns whether a word is the name of something in a project: it is quoted, or written as programs write names.
+fn is_name(word: &str) -> bool {
+    let core = word.trim_matches(|character: char| !character.is_alphanumeric());
+    let is_inner = |pair: &[u8]| pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase();
+    let is_written = core.contains('_') || core.contains("::") || core.as_bytes().windows(2).any(is_inner);
+    let is_quoted = word.starts_with(['\'', '"', '`']);
+    core.chars().filter(|letter| letter.is_alphabetic()).count() > 1
+        && !is_path(core)
+        && !["Error", "Exception"].iter().any(|end| core.ends_with(end))
+        && !COMMON_NAMES.contains(&core.to_lowercase().as_str())
+        && (is_quoted || is_written)
 }
 
 /// Returns a hash of an error's text, equal for texts that differ only in case, white space, paths, numbers and
@@ -74,10 +114,12 @@ pub(crate) fn error_line(text: &str) -> Option<&str> {
     lines().find(|line| says_error(line)).or_else(|| lines().next_back())
 }
 
-/// Returns the lines of an output that may be the most telling one of an error.
-pub(crate) fn error_lines(text: &str) -> Vec<&str> {
-    let last = text.lines().rfind(|line| line.contains(char::is_alphabetic));
-    text.lines().filter(|line| line.len() <= MAX_LINE && says_error(line)).chain(last).collect()
+/// Returns the lines of an output, those first that are likely to be the most telling one of an error: the lines that call
+/// themselves an error, then the others from the end.
+pub(crate) fn error_lines(text: &str) -> impl Iterator<Item = &str> {
+    let (errors, others): (Vec<&str>, Vec<&str>) =
+        text.lines().filter(|line| line.len() <= MAX_LINE).partition(|line| says_error(line));
+    errors.into_iter().chain(others.into_iter().rev())
 }
 
 /// Returns whether a line has a word by which programs call an error, or the name of an exception.
@@ -217,6 +259,9 @@ mod tests {
         check("TypeError: Cannot read properties of undefined (reading 'id')", true);
         check("error[E0425]: cannot find value `idle` in this scope", true);
         check("thread 'keep::tests::idle' panicked at src/keep.rs:10:5:", true);
+        check("src/a.ts(7,6): error TS2322: Type 'Cart' is not assignable to type 'Order'.", true);
+        check("./a.go:7:6: cannot use price_cart as int value in return statement", true);
+        check("  1:2  error  'load_cart' is assigned a value but never used  no-unused-vars", true);
         for line in [
             "error[E0308]: mismatched types",
             "FAILED tests/test_x.py::test_y - AssertionError: assert 1 == 2",
@@ -228,6 +273,15 @@ mod tests {
             "===== 1 failed, 3 passed, 2 warnings in 0.31s =====",
             "npm ERR! Test failed.  See above for more details.",
             "make[2]: *** [Makefile:12: all] Error 2 in the folder",
+            "src/a.ts(76,64): error TS2554: Expected 64 arguments, but got 76.",
+            "src/a.ts(3,1): error TS2531: Object is possibly 'null'.",
+            "src/a.ts(1,8): error TS2307: Cannot find module './b' or its corresponding type declarations.",
+            "error[E0106]: missing lifetime specifier in this type",
+            "error: couldn't read `src/a.rs`: No such file or directory (os error 2)",
+            "  58:36  error  Parsing error: Unexpected token, expected \",\"",
+            "  12:9  error  Unexpected any. Specify a different type  @typescript-eslint/no-explicit-any",
+            "panic: runtime error: invalid memory address or nil pointer dereference",
+            "Found 3 errors in 2 files.",
             "",
         ] {
             check(line, false);

@@ -15,7 +15,8 @@ use crate::text::choice;
 use crate::text::secret::redact;
 
 pub(crate) use file::{MAX_LIST, MAX_SECTION_BYTES};
-pub(crate) use fingerprint::{error_line, error_lines, line_fingerprint};
+pub use fingerprint::line_fingerprint;
+pub(crate) use fingerprint::{error_line, error_lines};
 #[cfg(any(test, feature = "runner"))]
 pub(crate) use {file::prepare_text, sections::Keep};
 

@@ -28,7 +28,7 @@ pub(super) fn plant(memory: &Path, outside: &Path, random: &mut Random) {
     let process = serde_json::to_value(ProcessIdentity::this_process()).unwrap();
     let (command, transcript) = (format!("touch {MARK}"), outside.join("transcript.jsonl"));
     put(&transcript, transcript_text());
-    let files: [(&str, Value); 5] = [
+    let files: [(&str, Value); 6] = [
         (
             "run.json",
             json!({"run_id": "run-0000000b", "agent": command, "verify": command, "summarize": command, "max_iterations": 1}),
@@ -52,6 +52,10 @@ pub(super) fn plant(memory: &Path, outside: &Path, random: &mut Random) {
                     "tokens_in": null, "tokens_out": null, "cost_usd": null,
                 },
             }),
+        ),
+        (
+            "sessions/hints.json",
+            json!([{"at": "2026-11-20T09:59:00Z", "run": "run-0000000a", "newest": 0, "ids": [FORGED]}]),
         ),
         ("page/server.json", json!({"port": 9, "token": FORGED, "process": process})),
         (

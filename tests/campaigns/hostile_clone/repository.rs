@@ -71,8 +71,10 @@ impl Template {
             Memory::init(&root).unwrap();
             for number in 0..entries {
                 let (one, two) = (words[number % 5], words[number * number % 5]);
-                let text =
-                    format!("---\ntitle: \"Note {number} {one}\"\ntags: [{two}]\n---\n\nAbout {one} and {two}.\n");
+                let files = if number == 0 { "files: [src/a.rs]\n" } else { "" };
+                let text = format!(
+                    "---\ntitle: \"Note {number} {one}\"\ntags: [{two}]\n{files}---\n\nAbout {one} and {two}.\n"
+                );
                 fs::write(root.join(format!(".ralph/knowledge/note-{number}.md")), text).unwrap();
             }
             let memory = Memory::open(&root).unwrap();
@@ -309,6 +311,13 @@ fn state(memory: &Path, template: &Template, outside: &Path, random: &mut Random
     if random.below(3) == 0 {
         copy(&template.own.join(".ralph/state"), &memory.join("state"), &|_| false);
     }
+    // What an agent is told after a call of a tool: a table of the right form, with numbers of any size.
+    let mut table = b"hints 2\n".to_vec();
+    table.extend((0..random.below(2_000)).map(|_| u8::try_from(*random.pick(&[0, 1, 255, 10])).unwrap()));
+    put(&memory.join("state/hints"), table);
+    put(&memory.join("state/tool-times"), vec![255; random.below(9_000)]);
+    let told = serde_json::json!([{"at": "2026-11-20T09:59:00Z", "run": "run-0000000b", "newest": 0, "ids": ["knowledge/note-1", "../x"]}]);
+    put(&memory.join("state/sessions/hints.json"), told.to_string());
     let trees = [
         "--output=../outside/emptied".to_owned(),
         format!("--output={}", outside.join("emptied").display()),
@@ -483,6 +492,8 @@ fn in_the_way(memory: &Path, random: &mut Random) {
         "state/lock",
         "state/attempts",
         "state/live",
+        "state/hints",
+        "state/tool-times",
         "README.md",
     ] {
         if random.below(4) > 0 {
@@ -508,6 +519,8 @@ fn links(memory: &Path, outside: &Path, random: &mut Random) {
         "state/git",
         "state/attempts",
         "state/live",
+        "state/hints",
+        "state/tool-times",
         "journal",
         "journal/run-0000000a",
         "archive",
@@ -580,7 +593,8 @@ fn special(memory: &Path, without: &Path, random: &mut Random) {
         }
     }
     // What is in the cache and in the state is not believed, whatever it is.
-    for name in ["state/attempts/run-0000000b-0007.json", "cache/lock", "cache/pipe"] {
+    for name in ["state/attempts/run-0000000b-0007.json", "state/hints", "state/tool-times", "cache/lock", "cache/pipe"]
+    {
         if random.below(3) == 0 && inside(&memory.join(name)) {
             pipe(&memory.join(name));
         }

@@ -83,9 +83,11 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &HookArgs) -> Exit {
     if is_off(SWITCH) || is_tool && is_off(TOOL_SWITCH) || !is_tool && run_of_environment().is_some() {
         return Exit::Done;
     }
+    // What the program took of the processor until now is the least that it has run.
+    let began = Instant::now().checked_sub(processor_time()).unwrap_or_else(Instant::now);
     let (globals, own) = (globals.clone(), args.clone());
     // A panic's message is on standard error.
-    match in_time(LIMITS, move |is_over| answer(&globals, &own, is_over)) {
+    match in_time(LIMITS, move |is_over| answer(&globals, &own, began, is_over)) {
         Some(Ok(HookAnswer { output, notes })) => {
             for note in notes {
                 ui.warn(&format!("ralph-memory: hook {}: {note}", args.event.as_str()));
@@ -151,10 +153,16 @@ fn processor_time() -> Duration {
     Duration::try_from(time).unwrap_or_default()
 }
 
-fn answer(globals: &Globals, args: &HookArgs, is_over: &dyn Fn() -> bool) -> anyhow::Result<HookAnswer> {
+fn answer(
+    globals: &Globals,
+    args: &HookArgs,
+    began: Instant,
+    is_over: &dyn Fn() -> bool,
+) -> anyhow::Result<HookAnswer> {
     let variable = |name: &str| std::env::var_os(name);
     let (input, problem) = input(if args.event == HookEvent::SessionEnd { LAST_TIMEOUT } else { PIECE_TIMEOUT });
-    let call = HookCall::new(args.event, args.agent.as_deref(), &input, &variable)?.with_problem(problem);
+    let call =
+        HookCall::new(args.event, args.agent.as_deref(), &input, &variable)?.with_problem(problem).started_at(began);
     match globals.open_in(call.folder()) {
         Ok(memory) => Ok(memory.hook(&call, is_over)),
         Err(error) if matches!(error.downcast_ref(), Some(Error::Settings { .. })) => {

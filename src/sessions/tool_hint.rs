@@ -1,0 +1,31 @@
+//! What an agent is told at a call of a tool, once in a session.
+
+use super::call::HookCall;
+use super::session::SessionName;
+use crate::agent_output::transcript::within_project;
+use crate::context::hints;
+use crate::entry::Id;
+use crate::workspace::Workspace;
+
+/// Returns what is known about the files of a tool's call and about the error in its output, and the entries that this is
+/// from; if the memory `is_withheld`, only the rules of people. They are claimed, so that the agent is told once.
+pub(super) fn tool_hint(
+    workspace: &Workspace,
+    call: &HookCall,
+    session: &SessionName,
+    is_withheld: &dyn Fn() -> bool,
+) -> Option<(String, Vec<Id>)> {
+    let agent = call.payload.sub_agent.as_deref().unwrap_or_default();
+    let root = workspace.root().canonicalize().ok()?;
+    let [root, work] = [&root, call.folder().unwrap_or(&root)].map(|path| path.to_str());
+    let within = |file: &String| within_project(root?, work?, file);
+    let files: Vec<String> = call.tool.files.iter().filter_map(within).collect();
+    let mut shown: Vec<Id> = Vec::new();
+    let is_new = &mut |id: &Id| {
+        let is_new = session.claims(workspace, agent, id.as_str());
+        shown.extend(is_new.then(|| id.clone()));
+        is_new
+    };
+    let text = hints(workspace, (&files, &call.tool.output), call.client(), is_withheld, is_new)?;
+    Some((text, shown))
+}
