@@ -150,7 +150,9 @@ fn meet(
     let line: String = failure.error.line.chars().filter(|character| !character.is_ascii_digit()).collect();
     let key = fingerprint.unwrap_or_else(|| line.bytes().map(u64::from).sum());
     let before = known.entry(key).or_default();
-    if !before.tasks.is_empty() {
+    if before.tasks.is_empty() {
+        assert_eq!(text, "", "nobody knew {}", failure.error.line);
+    } else {
         outcomes.came_back += 1;
         if fingerprint.is_none() {
             outcomes.untold += 1;
@@ -163,8 +165,6 @@ fn meet(
             outcomes.named += usize::from(is_solved && text.contains("A later one succeeded"));
         }
         assert!(text.is_empty() || before.tasks.len() <= MAX_TASKS, "{text}");
-    } else {
-        assert_eq!(text, "", "nobody knew {}", failure.error.line);
     }
     // It failed again, so what did the task before is not the end of it.
     before.tasks.entry(plan.task).or_default();

@@ -357,7 +357,7 @@ fn a_file_that_git_says_was_renamed_is_known_by_its_new_name() {
         git(&["commit", "--quiet", "--message", "m"]);
     };
     git(&["init", "--quiet"]);
-    base.write("src/keep.rs", &"fn keep() {}\n".repeat(9));
+    base.write("src/keep.rs", "fn keep() {}\n".repeat(9));
     commit();
     attempt(&base, "Keep connections open", NOW, Outcome::Failed, "The server closes them.", ERROR);
     for (old, new) in [("keep", "alive"), ("alive", "idle")] {
