@@ -563,3 +563,31 @@ fn notes_replace_each_other_from_either_side() {
     base.run(["import", "memory-bank"]).says(0, "2 unchanged");
     assert_eq!(superseded(&base), [("A".to_owned(), false), ("B".to_owned(), true)]);
 }
+
+/// Imports a file of this path and text, and checks that an entry has each of these texts, in its title or below it.
+#[track_caller]
+fn check_kept(source: &str, path: &str, text: &str, kept: &[&str]) {
+    let base = TestBase::new();
+    base.write(path, text);
+    let ran = base.run(["import", source, path]);
+    assert_eq!(ran.code, Some(0), "{ran}");
+    let is_kept = |words: &&&str| {
+        let plain = |text: &str| text.replace("\\\"", "\"");
+        let lines = |text: &str| -> String {
+            let kept = text.lines().filter(|line| !line.starts_with("details:"));
+            kept.map(|line| plain(line) + "\n").collect()
+        };
+        base.files(".ralph/knowledge").iter().any(|file| lines(&base.read(file)).contains(**words))
+    };
+    let lost: Vec<_> = kept.iter().filter(|words| !is_kept(words)).collect();
+    assert!(lost.is_empty(), "{lost:?} of {path}:\n{text}\n{ran}");
+}
+
+#[test]
+fn text_between_two_lines_is_no_frontmatter() {
+    let text = "---\n\n# Rule first\n\nText about walrus: yes.\n\n---\n\nMore text.\n";
+    check_kept("memory-bank", "memory-bank/x.md", text, &["walrus", "More text."]);
+    let base = TestBase::new();
+    base.write(".ralph/knowledge/hr.md", text);
+    base.run(["search", "walrus"]).says(0, "Rule first");
+}
