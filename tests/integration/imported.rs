@@ -591,3 +591,37 @@ fn text_between_two_lines_is_no_frontmatter() {
     base.write(".ralph/knowledge/hr.md", text);
     base.run(["search", "walrus"]).says(0, "Rule first");
 }
+
+#[test]
+fn the_tags_of_obsidian_are_tags() {
+    for (written, tags) in
+        [("[\"#infra\"]", "[infra]"), ("\"#a #b, c/d\"", "[a, b, c/d]"), ("\n  - \"#x\"\n  - y z", "[x, y z]")]
+    {
+        let base = TestBase::new();
+        let note = format!("---\ntitle: T\ntags: {written}\n---\n\nText of it.\n");
+        base.write(".ralph/knowledge/raw.md", &note).write("memory-bank/x.md", note.replace("title: T", "title: U"));
+        base.run(["import", "memory-bank"]).says(0, "1 added");
+        let answer = base.run(["list", "--kind=knowledge", "--json"]).json(0);
+        for entry in answer["entries"].as_array().unwrap() {
+            let found: Vec<&str> = entry["tags"].as_array().unwrap().iter().map(|tag| tag.as_str().unwrap()).collect();
+            assert_eq!(format!("[{}]", found.join(", ")), tags, "{entry}");
+        }
+    }
+}
+
+#[test]
+fn the_heading_at_the_top_of_a_note_is_its_title() {
+    let check = |text: &str, title: &str| {
+        let base = TestBase::new();
+        base.write("memory-bank/x_notes.md", text).write(".ralph/knowledge/x_notes.md", text);
+        base.run(["import", "memory-bank"]).says(0, "; read memory-bank/x_notes.md");
+        let answer = base.run(["list", "--kind=knowledge", "--json"]).json(0);
+        for entry in answer["entries"].as_array().unwrap() {
+            assert_eq!(entry["title"], title, "{text}");
+        }
+    };
+    check("## Deployment of billing\n\nBy hand.\n", "Deployment of billing");
+    check("### Deployment of billing\n\nBy hand.\n\n#### Steps\n\nTwo of them.\n", "Deployment of billing");
+    check("## Deploys\n\nBy hand.\n\n## Tests\n\nBy hand, too.\n", "x notes");
+    check("By hand.\n\n## Deploys\n\nAs above.\n", "x notes");
+}
