@@ -584,6 +584,76 @@ fn check_kept(source: &str, path: &str, text: &str, kept: &[&str]) {
 }
 
 #[test]
+fn only_a_line_that_is_a_path_names_a_file_to_read_instead() {
+    let check = |text: &str| {
+        check_kept("memory-bank", "memory-bank/x.md", &format!("# Tx\n\n{text}\n"), &[text]);
+        check_kept("sections", "CLAUDE.md", &format!("## Tx\n\n{text}\n\n## Other\n\nText of it.\n"), &[text]);
+    };
+    check("@Transactional on private methods does nothing: Spring proxies never see the call.");
+    check("@alice owns billing and must review every change of it.");
+    check("@Deprecated goes first.\n@Override goes second, docs/order.md says why.");
+    check("@docs/deploys.md\n\nNever on Fridays.");
+}
+
+#[test]
+fn sections_say_what_their_file_is_about() {
+    let check = |path: &str, text: &str, kept: &[&str]| check_kept("sections", path, text, kept);
+    let rules: String = (1..=8).map(|number| format!("- Rule number {number} holds.\n")).collect();
+    check(
+        "AGENTS.md",
+        "# Zookeeper runbook\n\n## Restart\n\nRestart with systemctl.\n",
+        &["title: \"Zookeeper runbook: Restart\""],
+    );
+    check(
+        "AGENTS.md",
+        &format!("# Zookeeper runbook\n\n{rules}"),
+        &["title: \"Zookeeper runbook: Rule number 1 holds.\""],
+    );
+    check(
+        "packages/web/AGENTS.md",
+        "# Storefront (Next.js)\n\nRun `pnpm dev`.\n",
+        &["title: \"Storefront (Next.js)\""],
+    );
+    // What every such file or all of the project is called says nothing.
+    for heading in
+        ["AGENTS.md", "Project guidelines", "CLAUDE.md", "Repository Guidelines", "Instructions for AI agents"]
+    {
+        check("AGENTS.md", &format!("# {heading}\n\n## Restart\n\nRestart with systemctl.\n"), &["title: \"Restart\""]);
+    }
+}
+
+#[test]
+fn rules_that_begin_alike_are_each_kept() {
+    let base = TestBase::new();
+    let others: String = (1..=7).map(|number| format!("- Rule number {number} holds.\n")).collect();
+    base.write(
+        "CLAUDE.md",
+        format!("{others}- Run the linter first. In api use ruff.\n- Run the linter first. In web use biome.\n"),
+    );
+    base.run(["import", "sections"]).says(0, "9 added");
+    base.run(["import", "sections"]).says(0, "9 unchanged");
+}
+
+#[test]
+fn a_heading_alone_is_a_rule_if_it_is_a_sentence() {
+    let others = "## Tests\n\nRun `just test`.\n\n";
+    check_kept(
+        "sections",
+        "CLAUDE.md",
+        &format!("{others}## Never commit secrets\n"),
+        &["---\n\nNever commit secrets\n"],
+    );
+    for (source, path) in
+        [("sections", "CLAUDE.md"), ("rules", ".cursor/rules/x.mdc"), ("memory-bank", "memory-bank/x.md")]
+    {
+        check_kept(source, path, "# Never deploy on Fridays\n", &["---\n\nNever deploy on Fridays\n"]);
+    }
+    let base = TestBase::new();
+    base.write("CLAUDE.md", format!("{others}## Open questions\n"));
+    base.run(["import", "sections"]).says(0, "1 added, 1 skipped");
+}
+
+#[test]
 fn text_between_two_lines_is_no_frontmatter() {
     let text = "---\n\n# Rule first\n\nText about walrus: yes.\n\n---\n\nMore text.\n";
     check_kept("memory-bank", "memory-bank/x.md", text, &["walrus", "More text."]);
