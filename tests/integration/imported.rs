@@ -695,3 +695,36 @@ fn the_heading_at_the_top_of_a_note_is_its_title() {
     check("## Deploys\n\nBy hand.\n\n## Tests\n\nBy hand, too.\n", "x notes");
     check("By hand.\n\n## Deploys\n\nAs above.\n", "x notes");
 }
+
+#[test]
+fn a_link_with_a_folder_leads_to_the_note_in_it() {
+    let base = TestBase::new();
+    base.write("memory-bank/a/overview.md", "# Overview A\n\nAlpha, see [[b/overview]].\n")
+        .write("memory-bank/a/more.md", "# More of A\n\nSee [[overview]].\n")
+        .write("memory-bank/b/overview.md", "# Overview B\n\nBeta.\n")
+        .write("memory-bank/b/more.md", "# More of B\n\nSee [[overview|it]], and [[Overview#Size]] `[[overview]]`.\n");
+    base.run(["import", "memory-bank"]).says(0, "4 added");
+    let check = |id: &str, links: &str| base.run(["show", id]).says(0, &format!("links to     {links}"));
+    check("overview-a", "knowledge/overview-b");
+    check("more-of-a", "knowledge/overview-a");
+    check("more-of-b", "knowledge/overview-b");
+    let text = base.read(".ralph/knowledge/more-of-b.md");
+    let expected =
+        "See [[memory-bank/b/overview.md|it]], and [[memory-bank/b/overview.md#Size|Overview#Size]] `[[overview]]`.\n";
+    assert!(text.ends_with(expected), "{text}");
+    base.run(["import", "memory-bank"]).says(0, "4 unchanged");
+}
+
+#[test]
+fn an_export_in_the_open_format_keeps_headings_and_bars() {
+    let base = TestBase::new();
+    base.write(".ralph/knowledge/ports.md", "---\ntitle: Ports\ntags: [net]\n---\n\n# Ports\n\nThe API has 8080.\n");
+    base.write(".ralph/knowledge/logs.md", "---\ntitle: Logs\ntags: [net]\n---\n\nSee [[ports|the a|b port]].\n");
+    base.run(["export", "okf", "out"]).says(0, "wrote 2 entries");
+    let to = TestBase::new();
+    to.run(["import", "memory-bank", base.at("out").to_str().unwrap()]).says(0, "2 added");
+    let ports = to.read(".ralph/knowledge/ports.md");
+    assert!(ports.ends_with("---\n\n# Ports\n\nThe API has 8080.\n"), "{ports}");
+    let logs = to.read(".ralph/knowledge/logs.md");
+    assert!(logs.ends_with("|the a|b port]].\n"), "{logs}");
+}
