@@ -728,3 +728,25 @@ fn an_export_in_the_open_format_keeps_headings_and_bars() {
     let logs = to.read(".ralph/knowledge/logs.md");
     assert!(logs.ends_with("|the a|b port]].\n"), "{logs}");
 }
+
+#[test]
+fn no_words_of_json_are_lost() {
+    let check = |object: &str, kept: &[&str]| check_kept("jsonl", "facts.jsonl", object, kept);
+    check(
+        r#"{"id":"a","title":"A","observations":["one",{"content":"second, port 99","why":"the first is taken"}]}"#,
+        &["- one\n", "- second, port 99\n", "the first is taken"],
+    );
+    check(r#"{"id":"a","title":"A","observations":[{"content":"port 99"}]}"#, &["title: \"A\"", "- port 99\n"]);
+    check(
+        r#"{"id":"p","title":"Pool","summary":"Five at most.","body":"The driver waits."}"#,
+        &["---\n\nFive at most.\n\nThe driver waits.\n"],
+    );
+    check(
+        r#"{"uuid":"u","title":"Nested","body":{"text":"It says so."}}"#,
+        &["title: \"Nested\"", "---\n\nIt says so.\n"],
+    );
+    check(
+        r#"{"title":"T","narrative":"What happened.","facts":["Port 99 is free."]}"#,
+        &["What happened.", "- Port 99 is free."],
+    );
+}
