@@ -108,7 +108,7 @@ pub fn digest(body: &str, first_line: u32) -> Digest {
 }
 
 /// Returns the `[[…]]` links of a body: the place and the length of each target as it is written, and the target.
-pub(super) fn targets(body: &str) -> Vec<(usize, usize, String)> {
+pub(crate) fn targets(body: &str) -> Vec<(usize, usize, String)> {
     let links = Parser::new_ext(body, options()).into_offset_iter().filter_map(|(event, range)| {
         let Event::Start(Tag::Link { link_type: LinkType::WikiLink { .. }, dest_url, .. }) = event else {
             return None;
@@ -139,7 +139,7 @@ pub(crate) fn prose(body: &str) -> String {
 
 /// Returns whether a body has too many brackets for a text with links: the parser holds a hundred bytes for each until
 /// it knows that it is not a link.
-pub(super) fn is_bracketed(body: &str) -> bool {
+pub(crate) fn is_bracketed(body: &str) -> bool {
     body.len() > MAX_BRACKETS && body.bytes().filter(|byte| *byte == b'[').count() > MAX_BRACKETS
 }
 

@@ -43,11 +43,13 @@ pub enum Missing {
 /// Finds the frontmatter of a file: the lines between a first line `---` and the next line `---`. Both may have
 /// trailing white space, and a byte order mark may precede the first.
 ///
-/// Some programs put an empty frontmatter before the real one, which then is that of the file.
+/// Some programs put an empty frontmatter before the real one, which then is that of the file. What is between two such
+/// lines and no mapping of YAML is text.
 pub fn split(text: &str) -> Result<Split, Missing> {
     let first = split_at(text, if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 })?;
-    if !text[first.head.clone()].trim().is_empty() {
-        return Ok(first);
+    let head = &text[first.head.clone()];
+    if !head.trim().is_empty() {
+        return if is_prose(head) { Err(Missing::Absent) } else { Ok(first) };
     }
     let n_blank = text[first.body..].len() - text[first.body..].trim_start().len();
     // Two lines may also be around a paragraph.
@@ -56,6 +58,16 @@ pub fn split(text: &str) -> Result<Split, Missing> {
         head.lines().all(|line| !line.trim().is_empty()) && parse(head).is_ok_and(|fields| !fields.is_empty())
     };
     Ok(split_at(text, first.body + n_blank).ok().filter(is_real).unwrap_or(first))
+}
+
+/// Returns whether what is between two lines `---` is text: it is between blank lines, as markdown wants it for a line across
+/// the page, or begins with a heading above one, or nothing in it can be a key.
+fn is_prose(head: &str) -> bool {
+    let lines: Vec<&str> = head.lines().map(str::trim).collect();
+    let is_blank = |line: Option<&&str>| line.is_some_and(|line| line.is_empty());
+    let is_apart = is_blank(lines.first()) && is_blank(lines.last());
+    let is_heading = lines.first().is_some_and(|line| line.starts_with('#')) && is_blank(lines.get(1));
+    is_apart || is_heading || !head.contains([':', '[', '{'])
 }
 
 /// Finds the frontmatter that begins at this offset.
@@ -371,6 +383,14 @@ mod tests {
         for body in ["---\n\nNote: it holds.\n\n---\n", "---\nIt holds.\n---\n", " ---\na: b\n---\n", "---\n---\n"] {
             assert_eq!(parts(&format!("---\n---\n{body}")), ok("", body, 3), "{body:?}");
         }
+        for text in
+            ["---\n\n# A\n\nb: c.\n\n---\n", "---\n# A\n\nb: c\n---\n", "---\nIt holds.\n---\n", "---\n- a\n---\n"]
+        {
+            assert_eq!(parts(text), Err(Missing::Absent), "{text:?}");
+            assert_eq!(parts(&framed(text)), ok("", text, 3), "{text:?}");
+        }
+        assert_eq!(parts("---\n# a\nb: c\n---\n"), ok("# a\nb: c\n", "", 5));
+        assert_eq!(parts("---\na: \"b\n---\n"), ok("a: \"b\n", "", 4));
         assert_eq!(parts("---\na: |\n  ---\n---"), ok("a: |\n  ---\n", "", 5));
         assert_eq!(parts("---\na: b\n"), Err(Missing::Unclosed));
         assert_eq!(parts("---"), Err(Missing::Unclosed));

@@ -42,13 +42,18 @@ impl ImportedFrom {
         self.id.strip_prefix(&self.path)?.split_once('#').map(|(_, section)| section)
     }
 
-    /// Returns the names by which links mean it: that of its section, and the path and the name of its file.
+    /// Returns the names by which links mean it: that of its section, and the path of its file, from each folder on.
     pub(crate) fn names(&self) -> impl Iterator<Item = String> {
         let section = self.section().map(|section| format!("{}#{section}", self.path));
         let path = without_extension(&self.path);
-        let name = path.rsplit('/').next().unwrap_or(path);
-        section.into_iter().chain([path.to_owned(), name.to_owned()])
+        let ends = path_ends(path).map(str::to_owned);
+        section.into_iter().chain(ends)
     }
+}
+
+/// Returns a path, and what is left of it in each folder on the way: `a/b/c`, `b/c`, `c`.
+pub(crate) fn path_ends(path: &str) -> impl Iterator<Item = &str> {
+    std::iter::once(path).chain(path.match_indices('/').map(|(at, _)| &path[at + 1..]))
 }
 
 /// Returns a path or a name without the extension of markdown.

@@ -13,7 +13,7 @@ use super::written::{FINGERPRINTS, fingerprint, is_same_body};
 use super::{Head, Id, MAX_FILE_BYTES, MAX_FRONTMATTER_BYTES, Scope, Source, frontmatter};
 use crate::error::{Argument, Error, Result};
 use crate::text::lines::each_once;
-use crate::text::{first_sentence, fold, fold_tag, is_same_name, one_line};
+use crate::text::{first_sentence, fold, fold_tag, is_same_name, one_line, split_tags};
 
 /// The categories of learnings.
 pub const LEARNINGS: [&str; 7] =
@@ -235,7 +235,7 @@ impl Knowledge {
     }
 
     fn normalised_tags(&self) -> Result<Vec<String>> {
-        let tags = each_once(&self.tags, |tag| fold_tag(&line(tag)));
+        let tags = each_once(self.tags.iter().flat_map(|tag| split_tags(tag)), |tag| fold_tag(&line(tag)));
         if tags.iter().any(|tag| tag.contains(',')) {
             return Err(Error::invalid("tags", "a tag has a comma"));
         }

@@ -289,6 +289,10 @@ mod tests {
         check("Redis", "project", Some("store"));
         check("Redis.md", "project", Some("a-redis"));
         check("docs/net", "project", None);
+        // A path may begin at any folder.
+        check("net/Port map", "project", Some("the-ports"));
+        check("ops/port map.md", "project", Some("another"));
+        check("other/Port map", "project", Some("the-ports"));
     }
 
     #[test]

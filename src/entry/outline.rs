@@ -53,6 +53,15 @@ pub(crate) fn headings(text: &str) -> Vec<OutlineHeading> {
     headings
 }
 
+/// Returns the first heading of a text, if it may be the title of all of it: it is of the first level, or each other is
+/// below it.
+pub(crate) fn title_heading(text: &str) -> Option<OutlineHeading> {
+    let mut all = headings(text).into_iter();
+    let first = all.next()?;
+    let is_above = first.level == 1 || all.all(|other| other.level > first.level);
+    (is_above && !first.title.is_empty()).then_some(first)
+}
+
 fn number(level: HeadingLevel) -> u8 {
     match level {
         HeadingLevel::H1 => 1,

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use xxhash_rust::xxh3::xxh3_64;
 
+use super::concept::OWN_ID;
 use super::gathered::{CoveredPath, CoveredPlace, SourceContent};
 use super::generated::generated_block;
 use super::report::{ImportOrigin, ImportReport};
@@ -13,7 +14,7 @@ use super::sources::{ImportSource, SourceRow, file_name};
 use crate::entry::edit::list_items;
 use crate::entry::frontmatter::{self, Fields, double_quote};
 use crate::entry::lead::described;
-use crate::entry::outline::headings;
+use crate::entry::outline::title_heading;
 use crate::entry::path::is_project_path;
 use crate::entry::read::DESCRIPTIONS;
 use crate::error::{Error, IoContext as _, Result};
@@ -59,19 +60,26 @@ impl ImportFile {
     /// Returns its title, and where the text begins that the title is not part of: what its frontmatter says, else the
     /// heading with which it begins, else its name.
     pub(super) fn title(&self) -> (String, usize) {
-        match (self.word(&["title", "name"]), self.heading()) {
-            (Some(title), Some((heading, end))) if fold(title) == fold(&heading) => (heading, end),
+        self.title_to(u8::MAX)
+    }
+
+    /// Does the same with headings down to this level.
+    pub(super) fn title_to(&self, level: u8) -> (String, usize) {
+        // Our own export repeats no title.
+        let is_own = self.fields.contains_key(OWN_ID);
+        match (self.word(&["title", "name"]), self.heading(level)) {
+            (Some(title), Some((heading, end))) if !is_own && fold(title) == fold(&heading) => (heading, end),
             (Some(title), _) => (title.to_owned(), 0),
             (None, Some((heading, end))) => (without_ordinal(&heading).to_owned(), end),
             (None, None) => (self.stem().replace(['-', '_'], " "), 0),
         }
     }
 
-    /// Returns the heading with which its text begins, and where the text below it begins.
-    fn heading(&self) -> Option<(String, usize)> {
-        let first = headings(&self.text).into_iter().next()?;
-        let begins = first.level == 1 && without_comments(&self.text[..first.range.start]).is_empty();
-        (begins && !first.title.is_empty()).then_some((first.title, first.range.end))
+    /// Returns the heading with which its text begins, of at most this level, and where the text below it begins.
+    pub(super) fn heading(&self, level: u8) -> Option<(String, usize)> {
+        let first = title_heading(&self.text).filter(|first| first.level <= level)?;
+        let begins = without_comments(&self.text[..first.range.start]).is_empty();
+        begins.then_some((first.title, first.range.end))
     }
 
     /// Returns a text with the sentence before it in which the frontmatter says what it is about.

@@ -4,10 +4,13 @@
 use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 
 use super::files::{ImportFile, without_comments};
+use super::sources::file_name;
 use super::sources::is_instructions;
 
 /// The fewest words of a section that says something: a date, a number or a link is a detail.
 pub(super) const MIN_WORDS: usize = 1;
+/// The fewest words of a heading that is a sentence.
+const MIN_SENTENCE: usize = 3;
 /// The most words, beside links, of a text that only names another file.
 const MAX_POINTER_WORDS: usize = 12;
 /// The most words of the sentence that says why a text only names another file.
@@ -99,10 +102,9 @@ pub(super) fn no_fact(body: &str) -> Option<&'static str> {
     if is_licence(&said) {
         return Some("it is the text of a licence");
     }
-    let names_file = said.lines().any(|line| line.trim().starts_with('@')) || is_instructions(&said);
     let links = links(&said);
-    let is_pointer = said.lines().all(|line| line.trim().is_empty() || line.trim().starts_with('@'))
-        || names_file && n_words(&said) <= MAX_POINTER_WORDS && said.lines().count() <= 3;
+    let is_pointer = said.lines().all(|line| line.trim().is_empty() || is_import(line))
+        || is_instructions(&said) && n_words(&said) <= MAX_POINTER_WORDS && said.lines().count() <= 3;
     if is_pointer {
         return Some("it only names files that a client reads in its place");
     }
@@ -110,6 +112,29 @@ pub(super) fn no_fact(body: &str) -> Option<&'static str> {
         return Some("it is a table of contents");
     }
     (said.starts_with(BOILERPLATE) && said.lines().count() <= 2).then_some("it only introduces the rest of the file")
+}
+
+/// Returns what a section says: its text, or its heading, if that is a sentence with nothing below it.
+///
+/// # Errors
+///
+/// Why it is no fact.
+pub(super) fn fact_of(heading: Option<&str>, body: String) -> Result<String, &'static str> {
+    let is_sentence = |heading: &&str| n_words(heading) >= MIN_SENTENCE && no_fact(heading).is_none();
+    match no_fact(&body) {
+        None => Ok(body),
+        Some(reason) if !without_comments(&body).is_empty() => Err(reason),
+        Some(reason) => heading.filter(is_sentence).map(str::to_owned).ok_or(reason),
+    }
+}
+
+/// Returns whether a line, which may be an item of a list, is only an `@` and a path, whose file a client reads in its place.
+fn is_import(line: &str) -> bool {
+    let bare = line.trim().trim_start_matches(['-', '*', '+']).trim().trim_matches('`');
+    bare.strip_prefix('@').is_some_and(|path| {
+        let is_path = path.contains('/') || file_name(path).rsplit_once('.').is_some_and(|(name, _)| !name.is_empty());
+        is_path && !path.contains(char::is_whitespace)
+    })
 }
 
 /// Returns whether a text is that of a licence: its clauses tell, since a rule about licences has the same heading.
@@ -258,6 +283,9 @@ mod tests {
             ("- [One](#one)\n- [Two](#two)\n", Some("it is a table of contents")),
             ("- [One](one.md)\n", None),
             ("@../AGENTS.md\n", Some("it only names files that a client reads in its place")),
+            ("- @docs/a\n- `@b.md`\n", Some("it only names files that a client reads in its place")),
+            ("@Transactional\n", None),
+            ("@b.md says why\n", None),
             ("See [AGENTS.md](../AGENTS.md).", Some("it only names files that a client reads in its place")),
             ("This file provides guidance to agents that work here.", Some("it only introduces the rest of the file")),
             // Licences, and rules about them.

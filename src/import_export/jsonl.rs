@@ -15,13 +15,17 @@ use super::request::{ImportInput, ImportRequest};
 use crate::entry::edit::list_items;
 use crate::entry::imported::hash_of;
 use crate::entry::knowledge::Knowledge;
+use crate::entry::lead::described;
 use crate::entry::path::is_project_path;
+use crate::entry::read::DESCRIPTIONS;
 use crate::entry::{Source, parse_time};
 use crate::error::{Error, Result};
 use crate::text::title_of;
 use crate::workspace::Workspace;
 
 const TITLES: [&str; 5] = ["title", "name", "subject", "summary", "subtitle"];
+/// How many of these only name an object.
+const N_NAMES: usize = 3;
 const BODIES: [&str; 13] = [
     "body",
     "content",
@@ -183,10 +187,10 @@ fn add_records(
 /// Returns whether an object is an entry, and not one around others.
 fn is_record(fields: &Map<String, Value>, request: &ImportRequest) -> bool {
     let named = request.fields.body.as_ref();
-    let is_certain = named.is_some() || BODIES[..N_CERTAIN].iter().any(|name| body_of(fields.get(*name)).is_some());
+    let is_certain = named.is_some() || BODIES[..N_CERTAIN].iter().any(|name| body_of(fields, name).is_some());
     let has_text = |fields: &Map<String, Value>| match named {
-        Some(name) => body_of(find_in(fields, name)).is_some(),
-        None => BODIES.iter().any(|name| body_of(fields.get(*name)).is_some()),
+        Some(name) => body_of(fields, name).is_some(),
+        None => BODIES.iter().any(|name| body_of(fields, name).is_some()),
     };
     let has_records = || {
         let lists = fields.values().filter_map(Value::as_array).flatten();
@@ -195,18 +199,52 @@ fn is_record(fields: &Map<String, Value>, request: &ImportRequest) -> bool {
     has_text(fields) && (is_certain || !has_records())
 }
 
-/// Returns the text of a value: of a list of texts, a list of them.
-fn body_of(value: Option<&Value>) -> Option<String> {
-    let text = match value? {
+/// Returns the text of a field. Objects alone are part of it only in an object that has both an id and a title: elsewhere
+/// they are entries.
+fn body_of(fields: &Map<String, Value>, name: &str) -> Option<String> {
+    let value = find_in(fields, name)?;
+    let has = |names: &[&str]| names.iter().any(|name| fields.contains_key(*name));
+    let is_entry = has(&TITLES[..N_NAMES]) && (has(&IDS) || has(&["entityType"]));
+    let are_objects = match value {
+        Value::Array(items) => items.iter().all(Value::is_object),
+        value => value.is_object(),
+    };
+    text_of(value).filter(|_| is_entry || !are_objects)
+}
+
+/// Returns the text of a value: of a list, a list of those in it; of an object, its text and what else it says in words.
+fn text_of(value: &Value) -> Option<String> {
+    let text = match value {
         Value::String(text) => text.trim().to_owned(),
         Value::Number(number) => number.to_string(),
         Value::Array(items) => {
-            let texts = items.iter().filter_map(Value::as_str).map(str::trim).filter(|text| !text.is_empty());
+            let texts = items.iter().filter_map(text_of);
             texts.map(|text| ["- ", &text.replace('\n', "\n  ")].concat()).collect::<Vec<_>>().join("\n")
+        }
+        Value::Object(fields) => {
+            let main = BODIES.iter().find(|name| fields.get(**name).and_then(text_of).is_some());
+            let others = fields.iter().filter(|(name, _)| Some(&name.as_str()) != main);
+            let others =
+                others.filter_map(|(name, value)| Some((name, text_of(value).filter(|text| text.contains(' '))?)));
+            let others = others.map(|(name, text)| format!("{name}: {text}"));
+            main.and_then(|name| text_of(&fields[*name])).into_iter().chain(others).collect::<Vec<_>>().join("\n")
         }
         _ => return None,
     };
     Some(text).filter(|text| !text.is_empty())
+}
+
+/// Returns the text of an object: its first one, with a description before it and others below it.
+fn whole_body(fields: &Map<String, Value>) -> Option<String> {
+    let mut texts = BODIES.iter().filter_map(|name| Some((*name, body_of(fields, name)?)));
+    let (_, first) = texts.next()?;
+    let title = TITLES.iter().find_map(|name| fields.get(*name)?.as_str());
+    let is_said = |text: &String| !first.contains(text.as_str()) && Some(text.as_str()) != title;
+    let (before, below): (Vec<_>, Vec<_>) =
+        texts.filter(|(_, text)| is_said(text)).partition(|(name, _)| DESCRIPTIONS.contains(name));
+    let whole =
+        [first.clone()].into_iter().chain(below.into_iter().map(|(_, text)| text)).collect::<Vec<_>>().join("\n\n");
+    Some(before.into_iter().rev().fold(whole, |body, (_, text)| described(&text, &body)))
 }
 
 /// Returns the entity that a relation of the MCP reference server begins at, its kind, and the entity that it leads to.
@@ -224,10 +262,9 @@ fn fact(
     request: &ImportRequest,
 ) -> std::result::Result<Fact, String> {
     let (object, fields) = (record.object.as_ref().map_err(Clone::clone)?, &request.fields);
-    let body = match &fields.body {
-        Some(name) => body_of(at(object, name)),
-        None => BODIES.iter().find_map(|name| body_of(at(object, name))),
-    };
+    let values = object.as_object();
+    let body =
+        values.and_then(|values| fields.body.as_ref().map_or_else(|| whole_body(values), |name| body_of(values, name)));
     let entity = object.get("name").and_then(Value::as_str).filter(|_| object.get("entityType").is_some());
     let relations = entity.and_then(|name| relations.get(name)).map_or(&[][..], Vec::as_slice);
     let relates_to: Vec<_> = relations.iter().map(|(kind, to)| (format!("- {kind} [[{to}]]"), to.clone())).collect();
@@ -367,7 +404,7 @@ mod tests {
         // A packet of Kage has lists of objects, and is one entry.
         check(
             r#"{"id":"k","title":"T","summary":"S","body":"B","type":"gotcha","edges":[{"evidence":"x"}],"tags":["t"]}"#,
-            &["T: B [t] k"],
+            &["T: S\n\nB [t] k"],
         );
     }
 

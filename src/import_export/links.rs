@@ -4,13 +4,17 @@
 //! depends on the source alone, so a repeated import writes the same text. The path of any other file of the project is
 //! written as it is right from the entry's own file.
 
-use std::collections::{HashMap, HashSet};
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::gathered::Fact;
 use super::provenance::ImportedBefore;
 use super::sources::ImportSource;
+use crate::entry::body::{is_bracketed, targets};
+use crate::entry::imported::path_ends;
 use crate::entry::relink::{LinkChange, MarkdownLink, escaped_target, path_of_target, relink_files, unescaped};
-use crate::text::letters;
+use crate::entry::without_extension;
+use crate::text::{fold, letters};
 
 /// The way from the folder of an imported entry to the project.
 const TO_PROJECT: &str = "../../";
@@ -23,6 +27,9 @@ pub(super) struct LinkedFiles {
     /// make anchors of headings in several ways.
     sections: HashMap<(String, String), String>,
     titles: HashSet<String>,
+    /// The paths of files by what they may be called: the path from each folder on, folded. Of what was imported before, only
+    /// what is live.
+    called: HashMap<String, Vec<String>>,
 }
 
 impl LinkedFiles {
@@ -43,6 +50,14 @@ impl LinkedFiles {
                 file.clone_from(name);
             }
         }
+        let is_live = known.values().filter(|before| before.is_live).filter_map(|before| before.word("path"));
+        let paths: BTreeSet<&str> = files.keys().map(String::as_str).chain(is_live).collect();
+        let mut called: HashMap<String, Vec<String>> = HashMap::new();
+        for path in paths {
+            for name in path_ends(without_extension(path)) {
+                called.entry(fold(name)).or_default().push(path.to_owned());
+            }
+        }
         let before = known.iter().filter_map(|(key, before)| Some((before.word("path")?, key.as_str())));
         let mut before: Vec<(&str, &str)> = before.filter(|(path, _)| !files.contains_key(*path)).collect();
         before.sort_unstable();
@@ -57,7 +72,7 @@ impl LinkedFiles {
             }
         }
         files.extend(before.iter().map(|(path, _)| ((*path).to_owned(), (*path).to_owned())));
-        LinkedFiles { files, sections, titles }
+        LinkedFiles { files, sections, titles, called }
     }
 
     /// Lets the links of a fact lead on.
@@ -75,10 +90,52 @@ impl LinkedFiles {
             }
             return;
         }
+        if let Some(body) = self.with_nearest(fact) {
+            fact.knowledge.body = body;
+        }
         let changed = relink_files(&fact.knowledge.body, &|link| self.change(fact, link));
         if let Some((body, _)) = changed {
             fact.knowledge.body = body;
         }
+    }
+
+    /// Returns the text of a fact in which each `[[name]]` that several files have leads to the nearest of them; `None` if
+    /// there is none.
+    fn with_nearest(&self, fact: &Fact) -> Option<String> {
+        let body = fact.knowledge.body.as_str();
+        let links = if body.contains("[[") && !is_bracketed(body) { targets(body) } else { Vec::new() };
+        let (mut written, mut copied) = (String::new(), 0);
+        for (start, length, target) in links {
+            let (name, heading) = target.split_at(target.find('#').unwrap_or(target.len()));
+            let Some(path) = self.nearest(&fact.from.path, name.trim()) else { continue };
+            let section = self.section(path, heading).cloned();
+            let end = start + length;
+            let is_labelled = body[end..].trim_start_matches('\\').starts_with('|');
+            let line = body[..start].rsplit('\n').next().unwrap_or_default().trim_start();
+            let bar = if line.starts_with('|') { "\\|" } else { "|" };
+            let label = if is_labelled { String::new() } else { format!("{bar}{}", body[start..end].trim()) };
+            let target = section.unwrap_or_else(|| format!("{path}{heading}"));
+            written.push_str(&format!("{}{target}{label}", &body[copied..start]));
+            copied = end;
+        }
+        (copied > 0).then(|| written + &body[copied..])
+    }
+
+    /// Returns the name of the one of several files of a name that is nearest to the file at `own`: in the same folder, else
+    /// in one with the longest way in common, else the first of the shortest path. `None` if no two files have the name, or
+    /// it is the whole path of one.
+    fn nearest(&self, own: &str, name: &str) -> Option<&String> {
+        let found = self.called.get(&fold(without_extension(name))).filter(|found| found.len() > 1)?;
+        if name.contains('/') && found.iter().any(|path| without_extension(path) == without_extension(name)) {
+            return None;
+        }
+        let n_common = |path: &str| {
+            let folders = |path: &str| path.split('/').rev().skip(1).map(str::to_owned).collect::<Vec<_>>();
+            let (one, other) = (folders(own), folders(path));
+            one.iter().rev().zip(other.iter().rev()).take_while(|(one, other)| one == other).count()
+        };
+        let nearest = found.iter().min_by_key(|path| (Reverse(n_common(path)), path.matches('/').count(), *path))?;
+        self.files.get(nearest).filter(|path| can_be_target(path))
     }
 
     /// Returns what becomes of a link.
@@ -119,7 +176,8 @@ fn section_of<'a>(path: &str, name: &'a str) -> Option<&'a str> {
 
 /// Returns whether a `[[…]]` can show the text of a link.
 fn can_be_label(fact: &Fact, link: &MarkdownLink) -> bool {
-    fact.knowledge.body.get(link.text.clone()).is_some_and(|text| !text.contains(['[', ']', '|']))
+    let ends = |letter: char| matches!(letter, '[' | ']') || letter == '|' && link.is_in_table;
+    fact.knowledge.body.get(link.text.clone()).is_some_and(|text| !text.contains(ends))
 }
 
 /// Returns whether a path or a heading can be in the target of a `[[…]]`.

@@ -11,13 +11,13 @@ use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 
 use super::concept;
 use super::files::{ImportFile, without_ordinal};
-use super::fillers::{MIN_WORDS, is_template, n_words, no_fact};
+use super::fillers::{MIN_WORDS, fact_of, is_template, n_words, no_fact};
 use super::gathered::{Fact, SourceContent};
 use super::report::ImportOrigin;
 use super::request::ImportRequest;
 use crate::entry::knowledge::Knowledge;
 use crate::entry::outline::{OutlineHeading, headings};
-use crate::text::title_of;
+use crate::text::{letters, title_of};
 use crate::workspace::Workspace;
 
 /// The files of a memory bank that describe the state of the work, which soon changes.
@@ -30,6 +30,55 @@ const MIN_RULES: usize = 8;
 const MAX_WHOLE: usize = 400;
 /// The fewest words of a section of instructions that is an entry of its own.
 const MIN_SECTION: usize = 25;
+
+/// The words of headings that any file of instructions may have.
+const OF_ANY: [&str; 45] = [
+    "a",
+    "about",
+    "agent",
+    "agents",
+    "ai",
+    "an",
+    "and",
+    "assistant",
+    "assistants",
+    "claude",
+    "code",
+    "codebase",
+    "codex",
+    "coding",
+    "context",
+    "contributing",
+    "contributor",
+    "conventions",
+    "copilot",
+    "cursor",
+    "development",
+    "for",
+    "gemini",
+    "general",
+    "guidance",
+    "guide",
+    "guidelines",
+    "in",
+    "instructions",
+    "md",
+    "memory",
+    "of",
+    "on",
+    "our",
+    "overview",
+    "project",
+    "readme",
+    "repo",
+    "repository",
+    "rules",
+    "the",
+    "this",
+    "to",
+    "with",
+    "working",
+];
 
 /// When a text is split into its sections.
 #[derive(Clone, Copy)]
@@ -69,6 +118,8 @@ struct TextName<'a> {
     name: &'a str,
     /// A longer one, which distinguishes it from others of its name.
     longer: Option<&'a str>,
+    /// Whether the name is that of a heading.
+    is_heading: bool,
     /// Where it begins in the file.
     start: usize,
     /// Whether the titles of its sections begin with its name.
@@ -89,7 +140,7 @@ impl TextName<'_> {
 }
 
 /// Reads instructions such as CLAUDE.md or AGENTS.md.
-pub(super) fn sections(_: &Workspace, request: &ImportRequest, file: &ImportFile, content: &mut SourceContent) {
+pub(super) fn sections(workspace: &Workspace, request: &ImportRequest, file: &ImportFile, content: &mut SourceContent) {
     // Those of a folder are about the files in it.
     let folder = file.around(request.source);
     let about = Knowledge {
@@ -97,11 +148,17 @@ pub(super) fn sections(_: &Workspace, request: &ImportRequest, file: &ImportFile
         files: folder.map(|folder| format!("{folder}/**")).into_iter().collect(),
         ..Knowledge::new("", ["guidelines".to_owned()].into_iter().chain(file.tags()), "")
     };
-    let (heading, start) = file.title();
-    // The name of the file says nothing, and neither does the heading of one at the top.
-    let name = folder.map_or(heading.as_str(), |folder| folder.rsplit('/').next().unwrap_or(folder));
-    let longer = Some(folder.unwrap_or(name));
-    let named = TextName { name, longer, start, in_titles: folder.is_some() };
+    let (heading, start) = file.title_to(1);
+    // The name of the file says nothing.
+    let root = workspace.root().file_name().unwrap_or_default().to_string_lossy();
+    let last = folder.map(|folder| folder.rsplit('/').next().unwrap_or(folder));
+    let says_more = says_more(&heading, last.unwrap_or(&root));
+    let place = last.filter(|_| !says_more);
+    let name = place.unwrap_or(&heading);
+    let longer = folder.map(|folder| if says_more { format!("{folder}: {name}") } else { folder.to_owned() });
+    let longer = Some(longer.as_deref().unwrap_or(name));
+    let in_titles = folder.is_some() || says_more;
+    let named = TextName { name, longer, is_heading: file.heading(1).is_some(), start, in_titles };
     let text = &file.text[start..];
     if folder.is_some() && n_words(text) < MAX_WHOLE {
         return add_parts(file, &about, &named, &OF_FOLDER, content);
@@ -109,16 +166,45 @@ pub(super) fn sections(_: &Workspace, request: &ImportRequest, file: &ImportFile
     let rules = rules_of(text);
     if rules.len() >= MIN_RULES {
         let before = file.text[..start].matches('\n').count();
+        let mut keys = SectionKeys::default();
         for (line, body) in rules {
-            let title = title_of(&body);
+            let heading = title_of(&body);
+            let key = format!("{}#{}", file.key, keys.next(&heading));
             let from = ImportOrigin { line: line_of(file, before + line), ..file.origin() };
-            let longer_title = Some(format!("{name}: {title}"));
-            let fact = Fact::new(format!("{}#{title}", file.key), from, Knowledge { title, body, ..about.clone() });
+            let (title, longer_title) = named.title(&[heading]);
+            let fact = Fact::new(key, from, Knowledge { title, body, ..about.clone() });
             content.add(Fact { longer_title, ..fact });
         }
         return;
     }
     add_parts(file, &about, &named, if folder.is_some() { &OF_FOLDER } else { &INSTRUCTIONS }, content);
+}
+
+/// Returns whether the heading of a file of instructions says more than the name of its folder and what all such files are.
+fn says_more(heading: &str, folder: &str) -> bool {
+    let (name, heading) = (folder.to_lowercase(), heading.to_lowercase());
+    let words = |text: &str| -> Vec<String> {
+        text.split(|letter: char| !letter.is_alphanumeric())
+            .filter(|word| !word.is_empty())
+            .map(str::to_owned)
+            .collect()
+    };
+    let of_project = words(&name);
+    letters(&heading) != letters(&name)
+        && words(&heading).iter().any(|word| !of_project.contains(word) && !OF_ANY.contains(&word.as_str()))
+}
+
+/// The keys of the sections of a file. A second one of a name must not replace the first.
+#[derive(Default)]
+struct SectionKeys(HashMap<String, usize>);
+
+impl SectionKeys {
+    /// Returns the key of the next section of this name.
+    fn next(&mut self, name: &str) -> String {
+        let number = self.0.entry(name.to_owned()).or_default();
+        *number += 1;
+        if *number > 1 { format!("{name}~{number}") } else { name.to_owned() }
+    }
 }
 
 /// Reads a note of a folder of markdown.
@@ -134,7 +220,8 @@ pub(super) fn memory_bank(
     let about = concept::about(workspace, request, file);
     let (title, start) = file.title();
     let first = content.facts.len();
-    let named = TextName { name: &title, longer: None, start, in_titles: true };
+    let is_heading = file.heading(u8::MAX).is_some();
+    let named = TextName { name: &title, longer: None, is_heading, start, in_titles: true };
     match concept::unit(file, start) {
         Some(body) => content.add(Fact::new(file.key.clone(), file.origin(), Knowledge { title, body, ..about })),
         None => add_parts(file, &about, &named, &NOTE, content),
@@ -158,14 +245,15 @@ fn add_parts(
     content: &mut SourceContent,
 ) {
     let text = &file.text[named.start..];
-    if let Some(reason) = no_fact(text) {
+    let own_heading = Some(named.name).filter(|_| named.is_heading);
+    if let Err(reason) = fact_of(own_heading, text.to_owned()) {
         return content.report.skip_titled(file.origin(), named.name, reason);
     }
     let parts = parts_of(text, rules);
     let is_split = parts.len() > 1;
     let all: Vec<Vec<String>> = parts.iter().map(|part| part.headings.clone()).collect();
     let has_parts = |above: &[String]| all.iter().any(|below| below.len() > above.len() && below.starts_with(above));
-    let mut seen: HashMap<String, usize> = HashMap::new();
+    let mut keys = SectionKeys::default();
     for NotePart { headings, line, body } in parts {
         let body = if headings.is_empty() { file.described(&body) } else { body };
         let line = line_of(file, file.text[..named.start].matches('\n').count() + line);
@@ -175,16 +263,16 @@ fn add_parts(
         if body.trim().is_empty() && is_split && has_parts(&headings) {
             continue;
         }
-        if let Some(reason) = no_fact(&body) {
-            content.report.skip_titled(from, &title, reason);
-            continue;
-        }
-        let key = headings.join("/");
-        let number = seen.entry(key.clone()).or_default();
-        *number += 1;
-        // A second section of the same name must not replace the first.
-        let behind = if *number > 1 { format!("~{number}") } else { String::new() };
-        let key = if is_split { format!("{}#{key}{behind}", file.key) } else { file.key.clone() };
+        let heading = headings.last().map(String::as_str).or(own_heading.filter(|_| !is_split));
+        let body = match fact_of(heading, body) {
+            Ok(body) => body,
+            Err(reason) => {
+                content.report.skip_titled(from, &title, reason);
+                continue;
+            }
+        };
+        let key = keys.next(&headings.join("/"));
+        let key = if is_split { format!("{}#{key}", file.key) } else { file.key.clone() };
         let heading = Some(title.as_str().into()).filter(|_| is_split);
         let from = ImportOrigin { heading, line: from.line.filter(|_| is_split), ..from };
         // Other names are those of the note, not of its sections.

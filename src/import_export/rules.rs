@@ -1,7 +1,7 @@
 //! Rules of editors and agents: each file is an entry, with the paths and patterns that it is for as its files.
 
 use super::files::{ImportFile, without_comments, without_ordinal};
-use super::fillers::no_fact;
+use super::fillers::fact_of;
 use super::gathered::{Fact, SourceContent};
 use super::request::ImportRequest;
 use crate::entry::knowledge::Knowledge;
@@ -35,9 +35,10 @@ pub(super) fn read(_: &Workspace, request: &ImportRequest, file: &ImportFile, co
         }
     }
     let (title, body) = titled(file);
-    if let Some(reason) = no_fact(&body) {
-        return content.report.skip_titled(file.origin(), &title, reason);
-    }
+    let body = match fact_of(file.heading(1).map(|_| title.as_str()), body) {
+        Ok(body) => body,
+        Err(reason) => return content.report.skip_titled(file.origin(), &title, reason),
+    };
     let knowledge = Knowledge { source: request.writer, files, ..Knowledge::new(title, tags, body) };
     content.add(Fact::new(file.key.clone(), file.origin(), knowledge));
 }

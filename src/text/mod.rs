@@ -25,7 +25,7 @@ pub(crate) use self::own_block::own_block;
 #[cfg(feature = "setup")]
 pub(crate) use self::own_block::{BEGIN, END};
 pub(crate) use self::title::{first_sentence, title_of};
-pub(crate) use self::words::{fold, fold_tag, has_tag, is_same_name, letters, nfc, words};
+pub(crate) use self::words::{fold, fold_tag, has_tag, is_same_name, letters, nfc, split_tags, words};
 
 /// Returns a length of time as a person writes it.
 ///

@@ -15,9 +15,15 @@ pub(crate) fn is_same_name(one: Option<&str>, other: Option<&str>) -> bool {
     one.map(nfc) == other.map(nfc)
 }
 
-/// Returns a tag in the form for comparisons: trimmed, in lower case and in the composed form.
+/// Returns a tag in the form for comparisons: trimmed, without the `#` of Obsidian, in lower case and in the composed form.
 pub(crate) fn fold_tag(tag: &str) -> String {
-    nfc(tag.trim()).to_lowercase()
+    nfc(tag.trim().trim_start_matches('#')).to_lowercase()
+}
+
+/// Returns the tags in what is written as one: `#a #b` are two.
+pub(crate) fn split_tags(tag: &str) -> Vec<&str> {
+    let words: Vec<&str> = tag.split_whitespace().collect();
+    if words.iter().all(|word| word.starts_with('#')) { words } else { vec![tag] }
 }
 
 /// Returns whether one of these tags of an entry is `tag`, or is below it, as `ai/agents` is below `ai`.
@@ -61,6 +67,9 @@ mod tests {
         assert_eq!(nfc("cafe\u{301}"), "caf\u{e9}");
         assert_eq!(fold("  Cargo\tBench "), "cargo bench");
         assert_eq!(fold_tag(" Cafe\u{301} "), "caf\u{e9}");
+        assert_eq!(fold_tag("#Infra"), "infra");
+        assert_eq!(split_tags("#a #b"), ["#a", "#b"]);
+        assert_eq!(split_tags("#a b"), ["#a b"]);
         assert_eq!(words("Don't use `fs::write`!"), ["don", "t", "use", "fs", "write"]);
     }
 }

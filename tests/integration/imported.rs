@@ -563,3 +563,190 @@ fn notes_replace_each_other_from_either_side() {
     base.run(["import", "memory-bank"]).says(0, "2 unchanged");
     assert_eq!(superseded(&base), [("A".to_owned(), false), ("B".to_owned(), true)]);
 }
+
+/// Imports a file of this path and text, and checks that an entry has each of these texts, in its title or below it.
+#[track_caller]
+fn check_kept(source: &str, path: &str, text: &str, kept: &[&str]) {
+    let base = TestBase::new();
+    base.write(path, text);
+    let ran = base.run(["import", source, path]);
+    assert_eq!(ran.code, Some(0), "{ran}");
+    let is_kept = |words: &&&str| {
+        let plain = |text: &str| text.replace("\\\"", "\"");
+        let lines = |text: &str| -> String {
+            let kept = text.lines().filter(|line| !line.starts_with("details:"));
+            kept.map(|line| plain(line) + "\n").collect()
+        };
+        base.files(".ralph/knowledge").iter().any(|file| lines(&base.read(file)).contains(**words))
+    };
+    let lost: Vec<_> = kept.iter().filter(|words| !is_kept(words)).collect();
+    assert!(lost.is_empty(), "{lost:?} of {path}:\n{text}\n{ran}");
+}
+
+#[test]
+fn only_a_line_that_is_a_path_names_a_file_to_read_instead() {
+    let check = |text: &str| {
+        check_kept("memory-bank", "memory-bank/x.md", &format!("# Tx\n\n{text}\n"), &[text]);
+        check_kept("sections", "CLAUDE.md", &format!("## Tx\n\n{text}\n\n## Other\n\nText of it.\n"), &[text]);
+    };
+    check("@Transactional on private methods does nothing: Spring proxies never see the call.");
+    check("@alice owns billing and must review every change of it.");
+    check("@Deprecated goes first.\n@Override goes second, docs/order.md says why.");
+    check("@docs/deploys.md\n\nNever on Fridays.");
+}
+
+#[test]
+fn sections_say_what_their_file_is_about() {
+    let check = |path: &str, text: &str, kept: &[&str]| check_kept("sections", path, text, kept);
+    let rules: String = (1..=8).map(|number| format!("- Rule number {number} holds.\n")).collect();
+    check(
+        "AGENTS.md",
+        "# Zookeeper runbook\n\n## Restart\n\nRestart with systemctl.\n",
+        &["title: \"Zookeeper runbook: Restart\""],
+    );
+    check(
+        "AGENTS.md",
+        &format!("# Zookeeper runbook\n\n{rules}"),
+        &["title: \"Zookeeper runbook: Rule number 1 holds.\""],
+    );
+    check(
+        "packages/web/AGENTS.md",
+        "# Storefront (Next.js)\n\nRun `pnpm dev`.\n",
+        &["title: \"Storefront (Next.js)\""],
+    );
+    // What every such file or all of the project is called says nothing.
+    for heading in
+        ["AGENTS.md", "Project guidelines", "CLAUDE.md", "Repository Guidelines", "Instructions for AI agents"]
+    {
+        check("AGENTS.md", &format!("# {heading}\n\n## Restart\n\nRestart with systemctl.\n"), &["title: \"Restart\""]);
+    }
+}
+
+#[test]
+fn rules_that_begin_alike_are_each_kept() {
+    let base = TestBase::new();
+    let others: String = (1..=7).map(|number| format!("- Rule number {number} holds.\n")).collect();
+    base.write(
+        "CLAUDE.md",
+        format!("{others}- Run the linter first. In api use ruff.\n- Run the linter first. In web use biome.\n"),
+    );
+    base.run(["import", "sections"]).says(0, "9 added");
+    base.run(["import", "sections"]).says(0, "9 unchanged");
+}
+
+#[test]
+fn a_heading_alone_is_a_rule_if_it_is_a_sentence() {
+    let others = "## Tests\n\nRun `just test`.\n\n";
+    check_kept(
+        "sections",
+        "CLAUDE.md",
+        &format!("{others}## Never commit secrets\n"),
+        &["---\n\nNever commit secrets\n"],
+    );
+    for (source, path) in
+        [("sections", "CLAUDE.md"), ("rules", ".cursor/rules/x.mdc"), ("memory-bank", "memory-bank/x.md")]
+    {
+        check_kept(source, path, "# Never deploy on Fridays\n", &["---\n\nNever deploy on Fridays\n"]);
+    }
+    let base = TestBase::new();
+    base.write("CLAUDE.md", format!("{others}## Open questions\n"));
+    base.run(["import", "sections"]).says(0, "1 added, 1 skipped");
+}
+
+#[test]
+fn text_between_two_lines_is_no_frontmatter() {
+    let text = "---\n\n# Rule first\n\nText about walrus: yes.\n\n---\n\nMore text.\n";
+    check_kept("memory-bank", "memory-bank/x.md", text, &["walrus", "More text."]);
+    let base = TestBase::new();
+    base.write(".ralph/knowledge/hr.md", text);
+    base.run(["search", "walrus"]).says(0, "Rule first");
+}
+
+#[test]
+fn the_tags_of_obsidian_are_tags() {
+    for (written, tags) in
+        [("[\"#infra\"]", "[infra]"), ("\"#a #b, c/d\"", "[a, b, c/d]"), ("\n  - \"#x\"\n  - y z", "[x, y z]")]
+    {
+        let base = TestBase::new();
+        let note = format!("---\ntitle: T\ntags: {written}\n---\n\nText of it.\n");
+        base.write(".ralph/knowledge/raw.md", &note).write("memory-bank/x.md", note.replace("title: T", "title: U"));
+        base.run(["import", "memory-bank"]).says(0, "1 added");
+        let answer = base.run(["list", "--kind=knowledge", "--json"]).json(0);
+        for entry in answer["entries"].as_array().unwrap() {
+            let found: Vec<&str> = entry["tags"].as_array().unwrap().iter().map(|tag| tag.as_str().unwrap()).collect();
+            assert_eq!(format!("[{}]", found.join(", ")), tags, "{entry}");
+        }
+    }
+}
+
+#[test]
+fn the_heading_at_the_top_of_a_note_is_its_title() {
+    let check = |text: &str, title: &str| {
+        let base = TestBase::new();
+        base.write("memory-bank/x_notes.md", text).write(".ralph/knowledge/x_notes.md", text);
+        base.run(["import", "memory-bank"]).says(0, "; read memory-bank/x_notes.md");
+        let answer = base.run(["list", "--kind=knowledge", "--json"]).json(0);
+        for entry in answer["entries"].as_array().unwrap() {
+            assert_eq!(entry["title"], title, "{text}");
+        }
+    };
+    check("## Deployment of billing\n\nBy hand.\n", "Deployment of billing");
+    check("### Deployment of billing\n\nBy hand.\n\n#### Steps\n\nTwo of them.\n", "Deployment of billing");
+    check("## Deploys\n\nBy hand.\n\n## Tests\n\nBy hand, too.\n", "x notes");
+    check("By hand.\n\n## Deploys\n\nAs above.\n", "x notes");
+}
+
+#[test]
+fn a_link_with_a_folder_leads_to_the_note_in_it() {
+    let base = TestBase::new();
+    base.write("memory-bank/a/overview.md", "# Overview A\n\nAlpha, see [[b/overview]].\n")
+        .write("memory-bank/a/more.md", "# More of A\n\nSee [[overview]].\n")
+        .write("memory-bank/b/overview.md", "# Overview B\n\nBeta.\n")
+        .write("memory-bank/b/more.md", "# More of B\n\nSee [[overview|it]], and [[Overview#Size]] `[[overview]]`.\n");
+    base.run(["import", "memory-bank"]).says(0, "4 added");
+    let check = |id: &str, links: &str| base.run(["show", id]).says(0, &format!("links to     {links}"));
+    check("overview-a", "knowledge/overview-b");
+    check("more-of-a", "knowledge/overview-a");
+    check("more-of-b", "knowledge/overview-b");
+    let text = base.read(".ralph/knowledge/more-of-b.md");
+    let expected =
+        "See [[memory-bank/b/overview.md|it]], and [[memory-bank/b/overview.md#Size|Overview#Size]] `[[overview]]`.\n";
+    assert!(text.ends_with(expected), "{text}");
+    base.run(["import", "memory-bank"]).says(0, "4 unchanged");
+}
+
+#[test]
+fn an_export_in_the_open_format_keeps_headings_and_bars() {
+    let base = TestBase::new();
+    base.write(".ralph/knowledge/ports.md", "---\ntitle: Ports\ntags: [net]\n---\n\n# Ports\n\nThe API has 8080.\n");
+    base.write(".ralph/knowledge/logs.md", "---\ntitle: Logs\ntags: [net]\n---\n\nSee [[ports|the a|b port]].\n");
+    base.run(["export", "okf", "out"]).says(0, "wrote 2 entries");
+    let to = TestBase::new();
+    to.run(["import", "memory-bank", base.at("out").to_str().unwrap()]).says(0, "2 added");
+    let ports = to.read(".ralph/knowledge/ports.md");
+    assert!(ports.ends_with("---\n\n# Ports\n\nThe API has 8080.\n"), "{ports}");
+    let logs = to.read(".ralph/knowledge/logs.md");
+    assert!(logs.ends_with("|the a|b port]].\n"), "{logs}");
+}
+
+#[test]
+fn no_words_of_json_are_lost() {
+    let check = |object: &str, kept: &[&str]| check_kept("jsonl", "facts.jsonl", object, kept);
+    check(
+        r#"{"id":"a","title":"A","observations":["one",{"content":"second, port 99","why":"the first is taken"}]}"#,
+        &["- one\n", "- second, port 99\n", "the first is taken"],
+    );
+    check(r#"{"id":"a","title":"A","observations":[{"content":"port 99"}]}"#, &["title: \"A\"", "- port 99\n"]);
+    check(
+        r#"{"id":"p","title":"Pool","summary":"Five at most.","body":"The driver waits."}"#,
+        &["---\n\nFive at most.\n\nThe driver waits.\n"],
+    );
+    check(
+        r#"{"uuid":"u","title":"Nested","body":{"text":"It says so."}}"#,
+        &["title: \"Nested\"", "---\n\nIt says so.\n"],
+    );
+    check(
+        r#"{"title":"T","narrative":"What happened.","facts":["Port 99 is free."]}"#,
+        &["What happened.", "- Port 99 is free."],
+    );
+}

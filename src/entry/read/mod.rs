@@ -14,14 +14,14 @@ use super::body::{self, MAX_LINKS};
 use super::fields::{ATTEMPT, KNOWLEDGE};
 use super::frontmatter::{self, Fields, Missing};
 use super::guard::Fault;
-use super::outline::headings;
+use super::outline::{OutlineHeading, headings, title_heading};
 use super::written::{author, fingerprint};
 use super::{Entry, Head, Id, Kind, Outcome, Scope, Sections, is_task_id};
 use crate::error::{Message, Severity};
 
 pub(crate) use self::misspelt::{UNKNOWN_CATEGORY, misspelt_category};
 use crate::text::lines::each_once;
-use crate::text::{fold_tag, nfc, one_line};
+use crate::text::{fold_tag, nfc, one_line, split_tags};
 
 /// Reads the entry at `path` (relative to `.ralph/`) whose file holds `bytes`.
 ///
@@ -84,10 +84,12 @@ pub fn read(path: &str, bytes: &[u8]) -> Entry {
     reader.measured(body, split.body_line)
 }
 
-/// Returns the title of a note whose frontmatter has none or cannot be read: its first heading of the first level, else the name of its
-/// file.
+/// Returns the title of a note whose frontmatter has none or cannot be read: its first heading of the first level, else the
+/// heading above all of it, else the name of its file.
 fn title_of_note(path: &str, body: &str) -> String {
     let heading = headings(body).into_iter().find(|heading| heading.level == 1 && !heading.title.is_empty());
+    let begins = |heading: &OutlineHeading| body[..heading.range.start].trim().is_empty();
+    let heading = heading.or_else(|| title_heading(body).filter(begins));
     let name = path.rsplit('/').next().unwrap_or(path);
     heading.map_or_else(|| name.trim_end_matches(".md").replace(['-', '_'], " "), |heading| heading.title)
 }
@@ -167,7 +169,7 @@ impl EntryReader<'_> {
         self.take(values.clone());
         let imported = values.get("details").and_then(|details| details.get(super::imported::IMPORTED));
         self.head.imported = imported.and_then(|imported| serde_json::from_value(imported.clone()).ok());
-        self.head.tags = each_once(&self.head.tags, fold_tag);
+        self.head.tags = each_once(self.head.tags.iter().flat_map(|tag| split_tags(tag)), fold_tag);
         let mut texts = DESCRIPTIONS.iter().filter_map(|key| fields.get(*key)?.as_str().map(one_line));
         self.description = texts.find(|text| !text.is_empty());
         // Another program's name for links to the note.
