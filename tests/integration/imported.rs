@@ -97,6 +97,22 @@ fn what_a_folder_has_is_about_the_folder() {
 }
 
 #[test]
+fn the_name_of_a_folder_is_no_pattern() {
+    let base = TestBase::new();
+    base.write("app/[slug]/AGENTS.md", "# Slug\n\nThe quokka route is static.\n");
+    base.write(
+        "app/[slug]/.cursor/rules/r.mdc",
+        "---\nglobs: src/**, \"!src/gen/**\", src/a.ts\n---\n# Rule\n\nUse it.\n",
+    );
+    base.run(["import", "sections"]).says(0, "1 added");
+    base.run(["import", "rules"]).says(0, "1 added");
+    let files = |id: &str| base.run(["show", id, "--json"]).json(0)["entry"]["files"].clone();
+    assert_eq!(files("slug"), serde_json::json!([r"app/\[slug\]/**"]));
+    let expected = [r"app/\[slug\]/src/**", r"!app/\[slug\]/src/gen/**", "app/[slug]/src/a.ts"];
+    assert_eq!(files("rule"), serde_json::json!(expected));
+}
+
+#[test]
 fn only_what_is_gone_from_a_folder_is_archived() {
     let base = packages();
     git(&base, &["init", "-q"]);
