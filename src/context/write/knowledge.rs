@@ -25,10 +25,13 @@ fn block(reference: &Reference, body: &str) -> String {
         .unverified
         .as_ref()
         .map(|commit| format!(" · **unverified since {}**", escape::code(commit, ID_CHARACTERS)));
+    let tags = match reference.tags.join(", ") {
+        tags if tags.is_empty() => tags,
+        tags => format!("_Tags: {}_ · ", escape::line(&tags)),
+    };
     format!(
-        "\n### {}\n_Tags: {}_ · {}{}\n\n{}",
+        "\n### {}\n{tags}{}{}\n\n{}",
         escape::line(&reference.title),
-        escape::line(&reference.tags.join(", ")),
         escape::code(reference.id.as_str(), ID_CHARACTERS),
         unverified.unwrap_or_default(),
         super::reference(body),
