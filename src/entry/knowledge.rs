@@ -21,7 +21,7 @@ pub const LEARNINGS: [&str; 7] =
 /// The categories of events.
 pub const EVENTS: [&str; 7] = ["submission", "rejection", "approval", "decision", "follow_up", "hint", "dispute"];
 
-/// The words of a status that say of an entry that it is not, or no longer, agreed.
+/// The first words of a status that say of an entry that it is not, or no longer, agreed.
 const UNSETTLED: [&str; 14] = [
     "proposed",
     "draft",
@@ -49,7 +49,9 @@ const MAX_TITLE: usize = 80;
 
 /// Returns the status of an entry that readers have to know, in lower case; `None` if it is settled.
 pub(crate) fn unsettled(status: Option<&str>) -> Option<&'static str> {
-    UNSETTLED.into_iter().find(|word| status.is_some_and(|status| status.eq_ignore_ascii_case(word)))
+    // People write behind it since when, or why.
+    let first = status?.trim_start().split(|letter: char| !letter.is_alphanumeric()).next()?;
+    UNSETTLED.into_iter().find(|word| first.eq_ignore_ascii_case(word))
 }
 
 /// The class of a category: it decides where an entry appears in a context, and how it is merged.
