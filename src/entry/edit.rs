@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::frontmatter::{self, double_quote, quote};
 use super::guard::{self, Key, Style};
 use super::{MAX_FILE_BYTES, MAX_FRONTMATTER_BYTES};
+use crate::text::lines::between_commas;
 
 /// Why a change is refused whose result cannot be verified.
 const LAYOUT: &str = "its frontmatter has a layout that cannot be edited safely; change it in an editor";
@@ -84,7 +85,7 @@ pub(super) fn head_with(head: &str, changes: &[Change], newline: &str) -> Result
 pub(crate) fn list_items(value: Option<&Value>) -> Vec<String> {
     let items = match value {
         Some(Value::Array(items)) => items.iter().filter_map(|item| item.as_str().map(str::to_owned)).collect(),
-        Some(Value::String(text)) => text.split(',').map(str::to_owned).collect(),
+        Some(Value::String(text)) => between_commas(text),
         _ => Vec::new(),
     };
     items.iter().map(|item: &String| item.trim().to_owned()).filter(|item| !item.is_empty()).collect()

@@ -58,7 +58,9 @@ pub(crate) fn was_agreed(status: Option<&str>) -> bool {
 }
 
 fn in_unsettled(status: Option<&str>) -> Option<(&'static str, bool)> {
-    UNSETTLED.into_iter().find(|(word, _)| status.is_some_and(|status| status.eq_ignore_ascii_case(word)))
+    // People write behind it since when, or why.
+    let first = status?.trim_start().split(|letter: char| !letter.is_alphanumeric()).next()?;
+    UNSETTLED.into_iter().find(|(word, _)| first.eq_ignore_ascii_case(word))
 }
 
 /// The class of a category: it decides where an entry appears in a context, and how it is merged.

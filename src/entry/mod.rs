@@ -38,7 +38,7 @@ pub use knowledge::{EVENTS, Knowledge, LEARNINGS, MAX_QUESTIONS, MAX_SUMMARY};
 #[doc(hidden)]
 pub use merge::{Merged, merge};
 pub(crate) use names::{EntryNames, NamedEntry};
-pub use path::{EntryPath, is_pattern};
+pub use path::{EntryPath, is_pattern, without_line};
 pub(crate) use place::{place, place_of_key};
 pub(crate) use read::{body_fingerprint, read};
 pub use summary::EntrySummary;

@@ -13,6 +13,10 @@ use serde::Serialize;
 const MAX_PATTERN: usize = 200;
 const MAX_PATH: usize = 300;
 const MAX_BRACES: usize = 4;
+/// How many of the paths that a list of files leaves out are compared.
+const MAX_LEFT_OUT: usize = 20;
+/// Comes before each path that a pattern leaves out.
+const LEAVES_OUT: &str = "\u{1f}";
 /// The prefix of a displayed path.
 pub(crate) const MEMORY_FOLDER: &str = ".ralph/";
 
@@ -80,20 +84,69 @@ pub(crate) fn is_project_path(path: &str) -> bool {
         && path.split('/').all(|part| !matches!(part, "" | "." | ".."))
 }
 
-/// Returns whether a path is a pattern of paths, such as `src/**/*.ts` or `src/{a,b}.rs`. Brackets alone make none: some
-/// frameworks have files such as `[id].tsx`.
+/// Returns whether a path is a pattern of paths, such as `src/**/*.ts` or `src/{a,b}.rs`, or what a list of files leaves out,
+/// such as `!src/gen`. Brackets alone make none: some frameworks have files such as `[id].tsx`.
 ///
 /// ```
 /// use ralph_memory::entry::is_pattern;
-/// assert!(is_pattern("src/**") && !is_pattern("src/[id].tsx"));
+/// assert!(is_pattern("src/**") && is_pattern("!src/gen") && !is_pattern("src/[id].tsx"));
 /// ```
 pub fn is_pattern(path: &str) -> bool {
-    path.contains(['*', '?']) || path.contains('{') && path.contains('}')
+    path.starts_with('!') || path.contains(['*', '?']) || path.contains('{') && path.contains('}')
 }
 
-/// Returns whether a path matches a pattern of paths. Of long ones, and of patterns with many braces, nothing is said: they
-/// would cost too much.
+/// Returns a path without the lines behind it, as compilers and web pages write them.
+///
+/// ```
+/// use ralph_memory::entry::without_line;
+/// for path in ["src/a.rs:12", "src/a.rs:12:5", "src/a.rs:12-20", "src/a.rs#L12"] {
+///     assert_eq!(without_line(path), "src/a.rs");
+/// }
+/// ```
+pub fn without_line(path: &str) -> &str {
+    let name = path.rfind('/').map_or(0, |at| at + 1);
+    let is_place = |at: &usize| {
+        let place = &path[at + 1..];
+        place.contains(|letter: char| letter.is_ascii_digit())
+            && place.chars().all(|letter| letter.is_ascii_digit() || ":-LC".contains(letter))
+    };
+    let at = path[name..].find([':', '#']).map(|at| name + at).filter(is_place);
+    at.map_or(path, |at| &path[..at])
+}
+
+/// Returns the name that a path or a pattern in a folder has above the folder, unless it has it already. The folder's own name
+/// is no pattern.
+pub(crate) fn in_folder(folder: &str, file: &str) -> String {
+    let (mark, file) = file.strip_prefix('!').map_or(("", file), |file| ("!", file));
+    let escape = |letter: char| "*?[]{}\\".contains(letter).then_some('\\').into_iter().chain([letter]);
+    let escaped: String = folder.chars().flat_map(escape).collect();
+    let below = [folder, &escaped].into_iter().find_map(|folder| file.strip_prefix(folder)?.strip_prefix('/'));
+    let folder = if is_pattern(file) { &escaped } else { folder };
+    format!("{mark}{folder}/{}", below.unwrap_or(file))
+}
+
+/// Returns the files and folders of a list, and its patterns, each with what the list leaves out.
+pub(crate) fn files_and_patterns<'a>(files: impl Iterator<Item = &'a str>) -> (Vec<&'a str>, Vec<String>) {
+    let anywhere = |path: &str| format!("{}{path}", if is_pattern(path) && !path.contains('/') { "**/" } else { "" });
+    let trimmed = |path: &'a str| path.trim_start_matches("./").trim_end_matches('/');
+    let (patterns, files): (Vec<&str>, _) = files.map(trimmed).partition(|file| is_pattern(file));
+    let (left_out, patterns): (Vec<&str>, Vec<&str>) = patterns.iter().partition(|pattern| pattern.starts_with('!'));
+    let left_out = left_out.iter().take(MAX_LEFT_OUT).map(|path| anywhere(trimmed(path.trim_start_matches('!'))));
+    let left_out: String = left_out.flat_map(|path| [LEAVES_OUT.to_owned(), path]).collect();
+    (files, patterns.iter().map(|pattern| anywhere(pattern) + &left_out).collect())
+}
+
+/// Returns whether a path matches one of [`files_and_patterns`], and nothing that this leaves out.
 pub(crate) fn matches_pattern(pattern: &str, path: &str) -> bool {
+    let mut parts = pattern.split(LEAVES_OUT);
+    let is_in = |folder: &str| path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+    parts.next().is_some_and(|pattern| is_match(pattern, path))
+        && !parts.any(|left_out| is_in(left_out) || is_match(left_out, path))
+}
+
+/// Returns whether a path matches a pattern. Of long ones, and of patterns with many braces, nothing is said: they would cost
+/// too much.
+fn is_match(pattern: &str, path: &str) -> bool {
     let n_braces = pattern.bytes().filter(|byte| *byte == b'{').count();
     pattern.len() <= MAX_PATTERN
         && n_braces <= MAX_BRACES

@@ -12,7 +12,7 @@ use super::request::ImportRequest;
 use super::written_dates::{date_in, date_in_lines, date_of_name};
 use crate::entry::knowledge::Knowledge;
 use crate::entry::outline::headings;
-use crate::entry::path::is_project_path;
+use crate::entry::path::{in_folder, is_project_path};
 use crate::entry::{Source, parse_time};
 use crate::text::lines::each_once;
 use crate::text::shorten;
@@ -51,7 +51,7 @@ pub(super) fn about(workspace: &Workspace, request: &ImportRequest, file: &Impor
     files.extend(EVIDENCE.into_iter().flat_map(|key| paths_in(workspace.root(), file.fields.get(key))));
     let mut files = each_once(files, str::to_owned);
     if files.is_empty() {
-        files.extend(file.around(request.source).map(|folder| format!("{folder}/**")));
+        files.extend(file.around(request.source).map(|folder| in_folder(folder, "**")));
     }
     Knowledge {
         category,

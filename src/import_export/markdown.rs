@@ -17,6 +17,7 @@ use super::report::ImportOrigin;
 use super::request::ImportRequest;
 use crate::entry::knowledge::Knowledge;
 use crate::entry::outline::{OutlineHeading, headings};
+use crate::entry::path::in_folder;
 use crate::text::{letters, title_of};
 use crate::workspace::Workspace;
 
@@ -145,7 +146,7 @@ pub(super) fn sections(workspace: &Workspace, request: &ImportRequest, file: &Im
     let folder = file.around(request.source);
     let about = Knowledge {
         source: request.writer,
-        files: folder.map(|folder| format!("{folder}/**")).into_iter().collect(),
+        files: folder.map(|folder| in_folder(folder, "**")).into_iter().collect(),
         ..Knowledge::new("", ["guidelines".to_owned()].into_iter().chain(file.tags()), "")
     };
     let (heading, start) = file.title_to(1);

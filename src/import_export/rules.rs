@@ -6,7 +6,7 @@ use super::gathered::{Fact, SourceContent};
 use super::request::ImportRequest;
 use crate::entry::knowledge::Knowledge;
 use crate::entry::outline::headings;
-use crate::entry::path::is_project_path;
+use crate::entry::path::{in_folder, is_project_path};
 use crate::text::shorten;
 use crate::workspace::Workspace;
 
@@ -25,13 +25,11 @@ pub(super) fn read(_: &Workspace, request: &ImportRequest, file: &ImportFile, co
     files.retain(|pattern| !is_for_all && is_project_path(pattern.trim_end_matches('/')));
     if let Some(folder) = file.around(request.source) {
         // Those of a folder are about the files in it.
-        let below = format!("{folder}/");
-        files
-            .iter_mut()
-            .filter(|pattern| !pattern.starts_with(&below))
-            .for_each(|pattern| pattern.insert_str(0, &below));
+        for pattern in &mut files {
+            *pattern = in_folder(folder, pattern);
+        }
         if files.is_empty() {
-            files.push(below + "**");
+            files.push(in_folder(folder, "**"));
         }
     }
     let (title, body) = titled(file);

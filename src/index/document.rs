@@ -4,12 +4,12 @@ use tantivy::TantivyDocument;
 use tantivy::schema::{FAST, Field, IndexRecordOption, STRING, Schema, TextFieldIndexing, TextOptions};
 
 use super::tokens::{self, Stems};
-use crate::entry::path::is_pattern;
+use crate::entry::path::files_and_patterns;
 use crate::entry::{Head, Kind};
 use crate::text::nfc;
 
 /// Changes whenever the same entry would give another document; part of the index folder's name.
-pub(super) const VERSION: u32 = 7;
+pub(super) const VERSION: u32 = 8;
 
 /// The number of text fields in each stream, and in all.
 pub(super) const N_OF_STREAM: usize = 4;
@@ -119,7 +119,7 @@ impl Document<'_> {
             head.tags.iter().map(|tag| tag_term(tag, stems)).filter(|term| !term.is_empty()).collect();
         tag_terms.sort_unstable();
         tag_terms.dedup();
-        for term in tag_terms.into_iter().chain(head.files.iter().map(|file| file_term(file))) {
+        for term in tag_terms.into_iter().chain(file_terms(head.files.iter().map(String::as_str))) {
             document.add_text(fields.tag, term);
         }
         let mut filters = vec![Filter::Kind(head.kind), Filter::Scope(head.scope.to_string())];
@@ -137,15 +137,11 @@ impl Document<'_> {
     }
 }
 
-/// Returns the term of a file, a folder or a pattern that an entry names.
-pub(super) fn file_term(file: &str) -> String {
-    let file = file.trim_start_matches("./").trim_end_matches('/');
-    let (mark, anywhere) = match is_pattern(file) {
-        true if !file.contains('/') => (PATTERN_MARK, "**/"),
-        true => (PATTERN_MARK, ""),
-        false => (FILE_MARK, ""),
-    };
-    format!("{mark}{anywhere}{file}")
+/// Returns the terms of the files, the folders and the patterns that an entry names.
+pub(super) fn file_terms<'a>(files: impl Iterator<Item = &'a str>) -> impl Iterator<Item = String> {
+    let (files, patterns) = files_and_patterns(files);
+    let files = files.into_iter().map(|file| format!("{FILE_MARK}{file}"));
+    files.chain(patterns.into_iter().map(|pattern| format!("{PATTERN_MARK}{pattern}")))
 }
 
 fn tag_term(tag: &str, stems: &mut Stems) -> String {

@@ -15,7 +15,7 @@ use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 use zerocopy::byteorder::little_endian::{U32, U64};
 use zerocopy::{FromBytes, FromZeros as _, Immutable, IntoBytes, KnownLayout, Unaligned};
 
-use crate::entry::path::is_pattern;
+use crate::entry::path::files_and_patterns;
 use crate::entry::{Head, Id};
 use crate::store::{SHORT_SUM, SealKey};
 use crate::text::{fold, nfc};
@@ -138,12 +138,12 @@ pub(crate) fn rows_of(path: &str, bytes: u64, head: &Head) -> Vec<Hint> {
     if path.starts_with("archive/") {
         return rows;
     }
-    for file in &head.files {
-        if is_pattern(file) {
-            add(key_of_patterns(), HintKind::Pattern(file.clone()));
-        } else {
-            add(key_of_file(file), HintKind::About);
-        }
+    let (files, patterns) = files_and_patterns(head.files.iter().map(String::as_str));
+    for file in files {
+        add(key_of_file(file), HintKind::About);
+    }
+    for pattern in patterns {
+        add(key_of_patterns(), HintKind::Pattern(pattern));
     }
     for id in &head.supersedes {
         add(key_of_superseded(id), HintKind::Supersedes);

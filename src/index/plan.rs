@@ -11,13 +11,13 @@ use std::collections::{BTreeMap, HashMap};
 use tantivy::postings::TermInfo;
 use tantivy::schema::IndexRecordOption;
 
-use super::document::{N_OF_STREAM, PATTERN_MARK, TAG_SEPARATOR, file_term};
+use super::document::{N_OF_STREAM, PATTERN_MARK, TAG_SEPARATOR, file_terms};
 use super::query::{
     COVERAGE_TERMS, FIELDS, FILE_POINTS, FIRST_LINE, MAX_TERMS, SHORT_PATH_PART, STREAMS, TAG_POINTS, TextQuery,
 };
 use super::snapshot::Snapshot;
 use super::tokens::{self, Stems};
-use crate::entry::path::matches_pattern;
+use crate::entry::path::{matches_pattern, without_line};
 
 /// BM25's saturation, at the value of Robertson and of every engine.
 pub(super) const K1: f32 = 1.2;
@@ -169,6 +169,7 @@ impl QueryPlan {
         for path in &mut paths {
             *path = path.trim_start_matches("./").trim_end_matches('/');
         }
+        paths.extend(paths.clone().into_iter().map(without_line));
         paths.sort_unstable();
         paths.dedup();
         paths.truncate(MAX_TERMS);
@@ -178,11 +179,10 @@ impl QueryPlan {
         let [of_file, of_scope] = FILE_POINTS.map(|points| (points * UNIT).round() as i64);
         let mut wanted: BTreeMap<String, i64> = BTreeMap::new();
         for path in &paths {
-            for (at, _) in path.match_indices('/') {
-                wanted.entry(file_term(&path[..at])).or_insert(of_scope);
-            }
+            let folders = path.match_indices('/').map(|(at, _)| &path[..at]);
+            wanted.extend(file_terms(folders).map(|term| (term, of_scope)));
         }
-        wanted.extend(paths.iter().map(|path| (file_term(path), of_file)));
+        wanted.extend(file_terms(paths.iter().copied()).map(|term| (term, of_file)));
         let is_about = |pattern: &str| paths.iter().any(|path| matches_pattern(pattern, path));
         for (segment, reader) in snapshot.segments.iter().map(|segment| &segment.reader).enumerate() {
             let inverted = reader.inverted_index(snapshot.fields.tag)?;

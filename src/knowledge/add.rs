@@ -14,7 +14,7 @@ use crate::entry::edit::{self, Change};
 use crate::entry::knowledge::{Class, Knowledge, class, timestamp};
 use crate::entry::read::{UNKNOWN_CATEGORY, misspelt_category};
 use crate::entry::written::{had_body, is_same_body};
-use crate::entry::{Head, Id, Source};
+use crate::entry::{Head, Id, Source, frontmatter};
 use crate::error::{Error, Problem, Result};
 use crate::index::catalog::{Catalog, RowId};
 use crate::knowledge::dedup;
@@ -241,6 +241,14 @@ pub(crate) fn update(
     }
     if changes.is_empty() {
         return unchanged(catalog, row);
+    }
+    // The title of a note without one is in the text that it had.
+    let is_titled = || frontmatter::fields_of(&text).is_some_and(|fields| fields.contains_key("title"));
+    if changes.iter().any(|change| matches!(change, Change::Body(_)))
+        && changes.iter().all(|change| change.key() != Some("title"))
+        && !is_titled()
+    {
+        changes.push(Change::Set("title", knowledge.title.as_str().into()));
     }
     changes.push(Change::Set(edit::updated_key(&text), timestamp(workspace.now()).into()));
     let edited = edited(&path, &text, &changes, true)?;

@@ -115,12 +115,13 @@ pub(crate) fn find<Key: Copy + Ord>(
 
 /// Returns whether new knowledge is a later version of an entry that [`find`] considers possibly the same.
 ///
-/// It is if both have the same title, given by a writer. A title that is cut from the body adds nothing to it. Then,
+/// It is if both have the same title, given by a writer, as a field or as a heading. A title that is cut from the body adds nothing to it. Then,
 /// and if one title only contains the words of the other, the new body must keep at least 60 % of the old statements,
 /// it must contain everything in the old title, and neither title nor body may have a negation that the other lacks. A
 /// title that the entry had before it was renamed is free for another fact, so there the body decides, too.
 pub(crate) fn is_same<Key>(new: &Knowledge, candidate: &SameCandidate<Key>, title: &str, body: &str) -> bool {
-    let is_given = |title: &str, body: &str| fold(title) != fold(&title_of(body));
+    let has_heading = |body: &str| body.trim_start().starts_with("# ");
+    let is_given = |title: &str, body: &str| has_heading(body) || fold(title) != fold(&title_of(body));
     if candidate.has_title && is_given(&new.title, &new.body) && is_given(title, body) {
         return true;
     }
@@ -310,6 +311,7 @@ mod tests {
     #[test]
     fn a_given_title_identifies_an_entry() {
         same(("Postgres", "Version 16 runs in production."), ("postgres", "It was moved to version 17."), true);
+        same(("Postgres", "# Postgres\n\nVersion 16."), ("postgres", "It was moved to version 17."), true);
     }
 
     #[test]

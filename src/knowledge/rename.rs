@@ -219,7 +219,8 @@ impl<'a> Renaming<'a> {
     }
 
     /// Returns the new target of a link in an entry of this scope, in the form of the old one: an id, a bare name, or a
-    /// title. A link to the entry follows it, and no other link may lead elsewhere than before.
+    /// title. A link by the old id or title follows the entry, one by another name stays where it leads to it still, and no
+    /// other link may lead elsewhere than before.
     fn new_target(&self, target: &str, scope: &Scope) -> Option<String> {
         let (name, heading) = self.names[0].without_heading(target, scope);
         if !heading.is_empty() {
@@ -229,6 +230,11 @@ impl<'a> Renaming<'a> {
         match before? {
             NamedEntry::Live(id) if *id == self.from => {}
             other => return (after != Some(other)).then(|| self.id_or_name(other.id())),
+        }
+        let by_id = Id::parse(target).is_some_and(|id| id.stem() == self.from.stem());
+        let by_title = fold(target) == fold(&self.live.head(self.row).title);
+        if !by_id && !by_title && after == Some(NamedEntry::Live(&self.id)) {
+            return None;
         }
         if let Some(id) = Id::parse(target)
             && self.names[0].of_id(&id) == Some(NamedEntry::Live(&self.from))
@@ -245,7 +251,7 @@ impl<'a> Renaming<'a> {
         if fold(target) == fold(self.title) && leads_to_it(target) {
             return None;
         }
-        let can_be_linked = !self.title.contains(['[', ']', '|', '\\', '<', '>', '&', '`', '*', '_']);
+        let can_be_linked = !self.title.contains(['[', ']', '|', '#', '\\', '<', '>', '&', '`', '*', '_']);
         let title = Some(self.title).filter(|title| can_be_linked && leads_to_it(title));
         Some(title.map_or_else(|| self.id.to_string(), str::to_owned))
     }

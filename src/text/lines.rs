@@ -16,6 +16,28 @@ pub(crate) fn each_once<T: AsRef<str>>(all: impl IntoIterator<Item = T>, item: i
     items
 }
 
+/// Returns the items of a text between commas, without the quotes around them. A comma in quotes or in braces is a part of an
+/// item.
+pub(crate) fn between_commas(text: &str) -> Vec<String> {
+    let n = |mark: char| text.matches(mark).count();
+    let (has_quotes, has_braces) = (n('"') % 2 == 0, n('{') == n('}'));
+    let (mut is_quoted, mut depth) = (false, 0_usize);
+    let is_between = |letter: char| {
+        match letter {
+            '"' if has_quotes => is_quoted = !is_quoted,
+            '{' if has_braces => depth += 1,
+            '}' if has_braces => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        letter == ',' && !is_quoted && depth == 0
+    };
+    let bare = |item: &str| {
+        let inside = item.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+        inside.filter(|inside| !inside.contains('"')).unwrap_or(item).to_owned()
+    };
+    text.split(is_between).map(|item| bare(item.trim())).collect()
+}
+
 /// Returns the line and the column of an offset, both counted from 1, the column in characters.
 pub(crate) fn place(text: &str, offset: usize) -> (u32, u32) {
     let before = &text[..floor(text, offset)];

@@ -337,3 +337,32 @@ fn the_briefings_of_a_year_keep_their_budget_and_name_what_readers_chose() {
     assert!(outcome.attempts > 200 && outcome.tasks > 80 && outcome.largest > 1_000, "{outcome:?}");
     assert_eq!(outcome.seen.chosen + outcome.held_out.chosen, 24, "{outcome:?}");
 }
+
+#[test]
+fn a_briefing_leaves_out_only_what_its_client_loads() {
+    let base = TestBase::new();
+    for (path, text) in [
+        (".continue/rules/k.md", "# Kotlin\n\nKotlin uses ktlint.\n"),
+        (".agents/rules/a.md", "# Branches\n\nBranches are short.\n"),
+        (".claude/rules/c.md", "# Commits\n\nCommits are signed.\n"),
+        ("CLAUDE.md", "# Style\n\nIndent with tabs.\n"),
+        ("AGENTS.md", "# Notes\n\nThe queue drains at midnight.\n"),
+        ("packages/x/AGENTS.md", "# Of x\n\nThe widget needs glue.\n"),
+    ] {
+        base.write(path, text);
+    }
+    base.run(["import", "rules"]).says(0, "3 added");
+    base.run(["import", "sections"]).says(0, "3 added");
+    let check = |client: &'static str, loaded: &[&str]| {
+        let request = BriefingRequest { client: Some(client), ..BriefingRequest::default() };
+        let text = memory(&base).briefing(&request).unwrap().text;
+        for fact in ["ktlint", "are short", "are signed", "tabs", "midnight", "glue"] {
+            assert_eq!(text.contains(fact), !loaded.contains(&fact), "{client}: {fact}\n{text}");
+        }
+    };
+    check("claude", &["are signed", "tabs"]);
+    check("codex", &["midnight"]);
+    check("opencode", &["midnight"]);
+    check("gemini", &[]);
+    check("goose", &["midnight"]);
+}

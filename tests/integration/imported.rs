@@ -97,6 +97,22 @@ fn what_a_folder_has_is_about_the_folder() {
 }
 
 #[test]
+fn the_name_of_a_folder_is_no_pattern() {
+    let base = TestBase::new();
+    base.write("app/[slug]/AGENTS.md", "# Slug\n\nThe quokka route is static.\n");
+    base.write(
+        "app/[slug]/.cursor/rules/r.mdc",
+        "---\nglobs: src/**, \"!src/gen/**\", src/a.ts\n---\n# Rule\n\nUse it.\n",
+    );
+    base.run(["import", "sections"]).says(0, "1 added");
+    base.run(["import", "rules"]).says(0, "1 added");
+    let files = |id: &str| base.run(["show", id, "--json"]).json(0)["entry"]["files"].clone();
+    assert_eq!(files("slug"), serde_json::json!([r"app/\[slug\]/**"]));
+    let expected = [r"app/\[slug\]/src/**", r"!app/\[slug\]/src/gen/**", "app/[slug]/src/a.ts"];
+    assert_eq!(files("rule"), serde_json::json!(expected));
+}
+
+#[test]
 fn only_what_is_gone_from_a_folder_is_archived() {
     let base = packages();
     git(&base, &["init", "-q"]);
@@ -598,7 +614,8 @@ fn only_a_line_that_is_a_path_names_a_file_to_read_instead() {
 #[test]
 fn sections_say_what_their_file_is_about() {
     let check = |path: &str, text: &str, kept: &[&str]| check_kept("sections", path, text, kept);
-    let rules: String = (1..=8).map(|number| format!("- Rule number {number} holds.\n")).collect();
+    let rules =
+        ["1", "2", "3", "4", "5", "6", "7", "8"].map(|number| format!("- Rule number {number} holds.\n")).concat();
     check(
         "AGENTS.md",
         "# Zookeeper runbook\n\n## Restart\n\nRestart with systemctl.\n",
@@ -625,7 +642,7 @@ fn sections_say_what_their_file_is_about() {
 #[test]
 fn rules_that_begin_alike_are_each_kept() {
     let base = TestBase::new();
-    let others: String = (1..=7).map(|number| format!("- Rule number {number} holds.\n")).collect();
+    let others = ["1", "2", "3", "4", "5", "6", "7"].map(|number| format!("- Rule number {number} holds.\n")).concat();
     base.write(
         "CLAUDE.md",
         format!("{others}- Run the linter first. In api use ruff.\n- Run the linter first. In web use biome.\n"),

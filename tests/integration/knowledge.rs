@@ -543,7 +543,7 @@ fn raw_markdown_is_as_good_as_an_entry() {
     assert!(base.read(".ralph/knowledge/ops/broker-notes.md").contains("[[Machines|the hosts]]"));
     base.run(["edit", "broker-notes", "--title", "Queues"]).says(0, "updated knowledge/ops/queues");
     let linked = base.read(".ralph/knowledge/linked.md");
-    let expected = "Read [[Queues]] first, or [[queues|this one]], [[ops/queues#TLS]], [[machines]], [[#Here]].\n";
+    let expected = "Read [[Queues]] first, or [[queues|this one]], [[ops/queues#TLS]], [[old/place]], [[#Here]].\n";
     assert_eq!(linked, expected);
     base.run(["tidy"]).says(0, "");
     base.run(["check", "--strict"]).says(0, "no problems in 3 files");

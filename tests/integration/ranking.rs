@@ -8,6 +8,8 @@ use std::path::Path;
 
 use ralph_memory::{Hit, Memory, Query, Request, Task as Assigned};
 
+use crate::support::TestBase;
+
 /// A task and the entries that matter for it, with their grades.
 struct Task {
     query: Query,
@@ -267,4 +269,30 @@ fn without_text_only_the_points_for_tags_are_left() {
     // of a path. one: `tests` by the text, `checkout` by the feature. two: by the text. three: by the
     // path. five has nothing, though its body has the words.
     assert_eq!(scores, [("four", 6.0), ("one", 4.0), ("two", 2.0), ("three", 1.0)]);
+}
+
+#[test]
+fn an_entry_is_about_the_files_of_its_scope() {
+    let base = TestBase::new();
+    let check = |files: &str, path: &str, expected: f64| {
+        base.write(".ralph/knowledge/q.md", format!("---\nfiles: {files}\n---\n# Quokka\n\nThe quokka is quick.\n"));
+        for (text, paths) in [(format!("quokka {path}"), vec![]), ("quokka".to_owned(), vec![path.to_owned()])] {
+            let hits = base.memory().search(&Query { text, files: paths, ..Query::default() }, 10).unwrap().hits;
+            let points = part(&hits[0], "files");
+            assert!((points - expected).abs() < 1e-9, "{files} {path}: {points}");
+        }
+    };
+    for place in ["", ":12", ":12:5", ":12-20", "#L12", "#L12-L20"] {
+        check("[src/a.ts]", &format!("src/a.ts{place}"), 2.0);
+        check("[\"src/**\"]", &format!("src/a.ts{place}"), 1.0);
+        check("[\"src/*.ts\"]", &format!("src/a.ts{place}"), 1.0);
+    }
+    let without_tests = r#"["src/**", "!src/**/*.test.ts"]"#;
+    check(without_tests, "src/a.ts", 1.0);
+    check(without_tests, "src/b.test.ts", 0.0);
+    check(without_tests, "lib/z.py", 0.0);
+    check(r#"["!*.md", "docs/**"]"#, "docs/a/b.md", 0.0);
+    check(r#"["!docs/**"]"#, "src/a.ts", 0.0);
+    check(r#"["app/\\[slug\\]/**"]"#, "app/[slug]/page.tsx", 1.0);
+    check(r#"["app/\\[slug\\]/**"]"#, "app/s/page.tsx", 0.0);
 }

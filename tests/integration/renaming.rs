@@ -232,7 +232,7 @@ fn only_links_that_lead_to_the_renamed_entry_change() {
     assert_eq!(links(&memory, "doc"), before);
     assert_eq!(memory.show(&id("cache")).unwrap().entry.summary.id, id("compiler-cache"));
     memory.change(&id("compiler-cache"), &EntryChanges::titled("Build cache")).unwrap();
-    assert_eq!(body(&memory, "doc"), "[[build-cache]], [[Cache]], [[Build cache]]");
+    assert_eq!(body(&memory, "doc"), "[[cache]], [[Cache]], [[Build cache]]");
     assert_eq!(links(&memory, "doc"), before.map(|name| name.map(|name| name.replace("compiler", "build"))));
 }
 
@@ -394,4 +394,20 @@ fn whatever_is_renamed_each_link_leads_where_it_led_before() {
         }
     }
     assert!(renames > 5, "{renames}");
+}
+
+#[test]
+fn a_link_that_still_means_the_renamed_entry_stays() {
+    let check = |title: &str, before: &str, after: &str| {
+        let base = TestBase::new();
+        base.write(".ralph/knowledge/t.md", "---\naliases: [backup]\npermalink: ops/p\n---\n# T\n\nx\n");
+        base.write(".ralph/knowledge/z.md", format!("# Z\n\n{before}\n"));
+        let memory = at(&base, 0);
+        let renamed = memory.change(&id("t"), &EntryChanges::titled(title)).unwrap().id;
+        assert_eq!(body(&memory, "z"), format!("# Z\n\n{after}"));
+        assert!(links(&memory, "z").iter().all(|link| link.as_deref() == Some(renamed.stem())), "{after}");
+    };
+    check("D #1", "[[T]] [[T#x]]", "[[knowledge/d-1]] [[knowledge/d-1#x]]");
+    check("Sockets", "[[backup]], [[ops/p]], [[backup#x]]", "[[backup]], [[ops/p]], [[backup#x]]");
+    check("Sockets", "[[T]], [[knowledge/t]]", "[[Sockets]], [[knowledge/sockets]]");
 }

@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 
 use ralph_memory::Memory;
-use ralph_memory::entry::is_pattern;
+use ralph_memory::entry::{is_pattern, without_line};
 use ralph_memory::error::Problem;
 
 use crate::error::UsageError;
@@ -36,9 +36,10 @@ pub(crate) fn of_agent(memory: &Memory, given: Option<Vec<String>>) -> Result<Ve
         .map_err(|error| UsageError { hint: hint.to_owned(), ..error })
 }
 
-fn relative_all(root: &Path, named: &Path, folder: &Path, given: &[String]) -> Result<Vec<String>, UsageError> {
+fn relative_all<'a>(root: &Path, named: &Path, folder: &Path, given: &'a [String]) -> Result<Vec<String>, UsageError> {
     let given = given.iter().filter(|path| !path.trim().is_empty());
-    given.map(|path| relative(root, named, folder, path)).collect()
+    let bare = |path: &'a String| if folder.join(path).exists() { path } else { without_line(path) };
+    given.map(|path| relative(root, named, folder, bare(path))).collect()
 }
 
 /// Returns a problem for each of these paths that does not exist in the project. A pattern may match nothing yet.

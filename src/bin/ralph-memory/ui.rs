@@ -128,7 +128,7 @@ impl Ui<'_> {
 
     /// Writes a text of lines, safe for a terminal.
     pub(crate) fn text(&mut self, text: &str) -> io::Result<()> {
-        write!(self.out, "{}", for_terminal(text))
+        write!(self.out, "{}", for_terminal(&text.replace("\r\n", "\n")))
     }
 
     /// Writes a remark beside the data, except with `--quiet`.

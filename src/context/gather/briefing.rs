@@ -136,34 +136,41 @@ fn known(workspace: &Workspace, live: &Catalog, remedies: &[Id], client: Option<
             && (head.scope == Scope::Project || remedies.contains(id))
             && !head.is_expired(now)
             && unsettled(head.status.as_deref()).is_none()
-            && (!is_loaded(head, client) && !is_continued(head) || remedies.contains(id))
+            && (!is_loaded(head, client, false) && !is_continued(head) || remedies.contains(id))
             && (!is_event || head.category.as_deref() == Some(DECISION))
     };
     with_head.filter(|(_, id, head)| is_known(id, head) && !replaced.contains(id) && !beyond.contains(id)).collect()
 }
 
-/// The files of instructions and rules that only these clients read by themselves, by what their paths have.
-const READ_BY: [(&str, &[&str]); 11] = [
-    (".cursor/", &["cursor"]),
-    (".cursorrules", &["cursor"]),
-    (".github/instructions/", &["copilot", "vscode"]),
-    ("copilot-instructions.md", &["copilot", "vscode"]),
-    (".windsurf", &["devin"]),
-    (".devin/", &["devin"]),
-    (".kiro/", &["kiro"]),
-    (".clinerules", &[]),
+/// The files and folders of instructions and rules, with the clients that always read them by themselves. A client that reads
+/// one only if another is not there is not among them: a fact that is told twice costs less than one that nobody tells.
+const READ_BY: [(&str, &[&str]); 13] = [
+    ("AGENTS.md", &["codex", "cursor", "opencode", "copilot", "vscode", "kiro", "devin", "goose"]),
+    ("CLAUDE.md", &["claude", "copilot", "vscode", "devin"]),
+    (".claude/CLAUDE.md", &["claude"]),
+    (".claude/rules", &["claude"]),
     ("GEMINI.md", &["gemini"]),
-    (".claude/rules/", &["claude"]),
-    ("CLAUDE.md", &["claude", "opencode", "copilot", "vscode", "devin"]),
+    (".github/copilot-instructions.md", &["copilot", "vscode"]),
+    (".github/instructions", &["copilot", "vscode"]),
+    (".cursor/rules", &["cursor"]),
+    (".cursorrules", &["cursor"]),
+    (".devin/rules", &["devin"]),
+    (".windsurf/rules", &["devin"]),
+    (".windsurfrules", &["devin"]),
+    (".kiro/steering", &["kiro"]),
 ];
 
-/// Returns whether the client gives an entry to its agent anyway: it comes from instructions or rules that it reads. So does
-/// every client that is not known.
-pub(super) fn is_loaded(head: &Head, client: Option<&str>) -> bool {
+/// Returns whether the client gives an entry to its agent anyway: it comes from instructions or rules that it reads. Those of
+/// a folder of the project it reads only where it `works_there`. A client that is not known reads all of them.
+pub(super) fn is_loaded(head: &Head, client: Option<&str>, works_there: bool) -> bool {
     let Some(imported) = &head.imported else { return false };
     let reads = |client: &str| {
-        let readers = READ_BY.iter().find(|(part, _)| imported.path.contains(part));
-        readers.is_none_or(|(_, readers)| readers.contains(&client))
+        let is_at = |path: &str, place: &str| {
+            path.strip_prefix(place).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        let reads = |path: &str| READ_BY.iter().any(|(place, by)| is_at(path, place) && by.contains(&client));
+        let in_folder = |path: &str| works_there && path.match_indices('/').any(|(at, _)| reads(&path[at + 1..]));
+        imported.file().is_some_and(|path| reads(path) || in_folder(path))
     };
     matches!(imported.source.as_str(), "sections" | "rules") && client.is_none_or(reads)
 }

@@ -131,7 +131,7 @@ impl HintSource<'_> {
             && !head.is_expired(self.workspace.now())
             && unsettled(head.status.as_deref()).is_none()
             && !is_event
-            && !is_loaded(head, Some(self.client))
+            && !is_loaded(head, Some(self.client), true)
             && !is_superseded();
         counts.then(|| Reference {
             title: head.title_with_status(),

@@ -22,10 +22,13 @@ pub(super) fn section(references: &[Reference], above: &HashSet<&Id>, room: Budg
 /// Writes one entry.
 fn block(reference: &Reference, body: &str) -> String {
     let unverified = reference.unverified.as_ref().map(|stale| format!(" · **{}**", escape::doubt(stale)));
+    let tags = match reference.tags.join(", ") {
+        tags if tags.is_empty() => tags,
+        tags => format!("_Tags: {}_ · ", escape::line(&tags)),
+    };
     format!(
-        "\n### {}\n_Tags: {}_ · {}{}\n\n{}",
+        "\n### {}\n{tags}{}{}\n\n{}",
         escape::line(&reference.title),
-        escape::line(&reference.tags.join(", ")),
         escape::code(reference.id.as_str(), ID_CHARACTERS),
         unverified.unwrap_or_default(),
         super::reference(body),

@@ -11,9 +11,11 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use self::reader::EntryReader;
 use super::body::{self, MAX_LINKS};
+use super::edit::list_items;
 use super::fields::{ATTEMPT, KNOWLEDGE};
 use super::frontmatter::{self, Fields, Missing};
 use super::guard::Fault;
+use super::knowledge::unsettled;
 use super::outline::{OutlineHeading, headings, title_heading};
 use super::written::{author, fingerprint};
 use super::{Entry, Head, Id, Kind, Outcome, Scope, Sections, is_task_id};
@@ -174,6 +176,11 @@ impl EntryReader<'_> {
         self.description = texts.find(|text| !text.is_empty());
         // Another program's name for links to the note.
         self.head.aliases.extend(fields.get("permalink").and_then(Value::as_str).map(str::to_owned));
+        let is_replaced =
+            REPLACED_BY.iter().any(|key| fields.get(*key).is_some_and(|by| !list_items(Some(by)).is_empty()));
+        if is_replaced && unsettled(self.head.status.as_deref()).is_none() {
+            self.head.status = Some("superseded".to_owned());
+        }
         self.check_scope();
         if let Some(id) = self.head.task_id.clone().filter(|id| !is_task_id(id)) {
             self.bad_value("task_id", &format!("cannot be the id of a task: `{id}`"), TASK_ID);
@@ -204,6 +211,8 @@ impl EntryReader<'_> {
 
 /// The keys under which other programs say in a sentence what a note is about.
 pub(crate) const DESCRIPTIONS: [&str; 2] = ["description", "summary"];
+/// The keys under which other programs say of a note what replaces it.
+const REPLACED_BY: [&str; 3] = ["superseded_by", "superseded-by", "supersededBy"];
 /// How the id of a task is written.
 const TASK_ID: &str = "an id has 1 to 64 letters, digits, `.`, `_` and `-`; correct it, or delete the line";
 
@@ -253,7 +262,7 @@ mod tests {
 
     #[test]
     fn a_whole_entry_is_read() {
-        let text = "---\ntitle: \"Cargo bench\"\ntags: [Cargo, nightly , cargo]\ncategory: pitfall\nfeature: perf\nscope: task:t-1\nimportance: 70\nsource: agent\ncreated: 2026-02-17\nmodified: \"2026-02-18T00:00:00Z\"\nsupersedes: [knowledge/a, b]\nfiles: src/a.rs, src/b.rs\nmine: 1\n---\nA [[c]] body\n";
+        let text = "---\ntitle: \"Cargo bench\"\ntags: [Cargo, nightly , cargo]\ncategory: pitfall\nfeature: perf\nscope: task:t-1\nimportance: 70\nsource: agent\ncreated: 2026-02-17\nmodified: \"2026-02-18T00:00:00Z\"\nsupersedes: [knowledge/a, b]\nfiles: src/a.rs, \"src/b,c.rs\", src/{d,e}.rs\nmine: 1\n---\nA [[c]] body\n";
         let head = check(text, true, &[]).head;
         assert_eq!(
             (head.title.as_str(), head.tags.as_slice()),
@@ -262,7 +271,7 @@ mod tests {
         assert_eq!((head.scope, head.importance, head.source), (Scope::Task("t-1".into()), 70, Source::Agent));
         assert_eq!(head.created_at.unwrap().to_rfc3339(), "2026-02-17T00:00:00+00:00");
         assert_eq!(head.supersedes.iter().map(Id::as_str).collect::<Vec<_>>(), ["knowledge/a", "knowledge/b"]);
-        assert_eq!(head.files, ["src/a.rs", "src/b.rs"]);
+        assert_eq!(head.files, ["src/a.rs", "src/b,c.rs", "src/{d,e}.rs"]);
         assert_eq!((head.links[0].target.as_str(), head.links[0].line), ("c", 15));
         assert_eq!(head.body_words, 3);
     }

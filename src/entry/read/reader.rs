@@ -13,6 +13,7 @@ use crate::entry::place::place;
 use crate::entry::time::parse_time;
 use crate::entry::{Head, Id};
 use crate::error::{MAX_OF_FILE, Problem, Severity};
+use crate::text::lines::between_commas;
 
 /// An entry that is being read.
 pub(super) struct EntryReader<'a> {
@@ -169,12 +170,12 @@ impl EntryReader<'_> {
         text.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty())
     }
 
-    /// Returns a list of text: a YAML list, or a string split at commas.
+    /// Returns a list of text: a YAML list, or a string split at its commas.
     fn list(&mut self, key: &str, value: &Value) -> Vec<String> {
         let hint = "write a list of words, as in `[a, b]`";
         let mut items: Vec<String> = Vec::new();
         match (value, scalar(value)) {
-            (Value::String(text), _) => items.extend(text.split(',').map(str::to_owned)),
+            (Value::String(text), _) => items.extend(between_commas(text)),
             (_, Some(one)) => items.push(one),
             (Value::Array(all), _) => {
                 for item in all.iter().filter(|item| !item.is_null()) {

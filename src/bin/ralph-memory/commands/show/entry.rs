@@ -77,10 +77,17 @@ fn problems(refused: &serde_json::Value) -> String {
     refused.collect::<Vec<_>>().join("; ")
 }
 
+/// Returns where links lead, each place once.
 fn links(links: &[EntryLink]) -> String {
     let link = |link: &EntryLink| match &link.id {
         Some(id) => id.to_string(),
         None => format!("{} (no such entry)", link.text),
     };
-    links.iter().map(link).collect::<Vec<_>>().join(", ")
+    let mut shown: Vec<String> = Vec::new();
+    for link in links.iter().map(link) {
+        if !shown.contains(&link) {
+            shown.push(link);
+        }
+    }
+    shown.join(", ")
 }
