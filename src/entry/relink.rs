@@ -39,10 +39,10 @@ pub(crate) fn relink(body: &str, new_target: &dyn Fn(&str) -> Option<String>) ->
     (n_replaced > 0 && found == expected).then_some((relinked, n_replaced))
 }
 
-/// A link of markdown, `[text](target)`, or a definition, `[label]: target`.
+/// A link of markdown, `[text](target)`, or only a target: of a definition, `[label]: target`, or in HTML.
 #[derive(Debug)]
 pub(crate) struct MarkdownLink {
-    /// All of it; `None` of a definition.
+    /// All of it; `None` of a target alone.
     pub(crate) whole: Option<Range<usize>>,
     /// The text that people see.
     pub(crate) text: Range<usize>,
@@ -101,9 +101,9 @@ pub(crate) fn relink_files(
     (n_changed > 0 && is_expected).then_some((relinked, n_changed))
 }
 
-/// Returns the links and definitions of markdown in a body, in their order, without images.
+/// Returns the links and definitions of markdown in a body, and the links of HTML, in their order, without images.
 fn markdown_links(body: &str) -> Vec<MarkdownLink> {
-    if is_bracketed(body) || !(body.contains("](") || body.contains("]:")) {
+    if is_bracketed(body) || !["](", "]:", "<a "].iter().any(|mark| body.contains(mark)) {
         return Vec::new();
     }
     let mut links: Vec<MarkdownLink> = Vec::new();
@@ -113,6 +113,7 @@ fn markdown_links(body: &str) -> Vec<MarkdownLink> {
         match event {
             Event::Start(Tag::Table(_)) => is_in_table = true,
             Event::End(TagEnd::Table) => is_in_table = false,
+            Event::Html(_) | Event::InlineHtml(_) if open.is_none() => links.extend(links_of_html(body, range)),
             Event::Start(Tag::Link { link_type: LinkType::Inline, dest_url, .. }) => {
                 let start = range.start + 1;
                 let (text, written, target) = (start..start, start..start, dest_url.to_string());
@@ -142,6 +143,20 @@ fn markdown_links(body: &str) -> Vec<MarkdownLink> {
     }
     links.sort_by_key(|link| link.written.start);
     links
+}
+
+/// Returns the links in a piece of HTML: `<a href="target">`.
+fn links_of_html(body: &str, range: Range<usize>) -> Vec<MarkdownLink> {
+    let html = &body[range.clone()];
+    let link = |(at, _): (usize, &str)| {
+        let tag = &html[at..at + html[at..].find('>')?];
+        let start = tag.find(" href=\"")? + " href=\"".len();
+        let target = tag[start..].split('"').next()?.to_owned();
+        let start = range.start + at + start;
+        let written = start..start + target.len();
+        Some(MarkdownLink { whole: None, text: start..start, written, target, is_in_table: false })
+    };
+    html.match_indices("<a ").filter_map(link).collect()
 }
 
 /// Returns where the target of a link is written whose text ends at `start`, and which ends at `end`.
@@ -291,6 +306,19 @@ mod tests {
         check_files("[a][r] and [r]\n\n[r]: c.md 'T'\n", Some("[a][r] and [r]\n\n[r]: ../../docs/a/c.md 'T'\n"));
         check_files("[![badge](b.svg)](c.md)", Some("[![badge](b.svg)](../../docs/a/c.md)"));
         check_files("[a](/src/(x).rs#L3) [b](e/)", Some("[a](../../src/%28x%29.rs#L3) [b](../../docs/a/e/)"));
+    }
+
+    #[test]
+    fn links_of_html_change_like_those_of_markdown() {
+        check_files(
+            "An <a class=\"x\" href=\"c.md#d\">*c*</a>.",
+            Some("An <a class=\"x\" href=\"../../docs/a/c.md#d\">*c*</a>."),
+        );
+        check_files(
+            "<p>\n<a href=\"../b/note.md\">a</a> <a href=\"https://x.y\">b</a>\n</p>\n",
+            Some("<p>\n<a href=\"../../docs/b/note.md\">a</a> <a href=\"https://x.y\">b</a>\n</p>\n"),
+        );
+        check_files("`<a href=\"c.md\">`", None);
     }
 
     #[test]

@@ -6,6 +6,7 @@ use std::path::Path;
 use chrono::{DateTime, Utc};
 use serde_json::{Map, Value};
 
+pub(super) use super::files::OWN_ID;
 use super::files::{ImportFile, is_date};
 use super::kinds::category_or_tag;
 use super::request::ImportRequest;
@@ -18,8 +19,6 @@ use crate::text::lines::each_once;
 use crate::text::shorten;
 use crate::workspace::Workspace;
 
-/// The key of the id that an entry of ours had where it was exported.
-pub(super) const OWN_ID: &str = "x-ralph-id";
 /// The keys that only programs write, into files of which each is one fact.
 const UNITS: [&str; 3] = [OWN_ID, "x-kage-id", "generated"];
 /// What begins the sections that Kage adds to a packet for itself.

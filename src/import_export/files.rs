@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::concept::OWN_ID;
 use super::gathered::{CoveredPath, CoveredPlace, SourceContent};
 use super::generated::generated_block;
 use super::report::{ImportOrigin, ImportReport};
@@ -26,6 +25,8 @@ use crate::workspace::Workspace;
 pub(super) const MAX_FILE: usize = 4 * 1024 * 1024;
 /// The most frontmatters at the beginning of a file.
 const MAX_FRONTMATTERS: usize = 3;
+/// The key of the id that an entry of ours had where it was exported.
+pub(super) const OWN_ID: &str = "x-ralph-id";
 /// What standard input is called in messages.
 pub(super) const STANDARD_INPUT: &str = "standard input";
 

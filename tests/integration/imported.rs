@@ -611,11 +611,16 @@ fn only_a_line_that_is_a_path_names_a_file_to_read_instead() {
     check("@docs/deploys.md\n\nNever on Fridays.");
 }
 
+/// Returns a list of this many rules.
+fn numbered_rules(count: usize) -> String {
+    let rule = |number: usize| ["- Rule number ".to_owned(), number.to_string(), " holds.\n".to_owned()];
+    (1..=count).flat_map(rule).collect()
+}
+
 #[test]
 fn sections_say_what_their_file_is_about() {
     let check = |path: &str, text: &str, kept: &[&str]| check_kept("sections", path, text, kept);
-    let rules =
-        ["1", "2", "3", "4", "5", "6", "7", "8"].map(|number| format!("- Rule number {number} holds.\n")).concat();
+    let rules = numbered_rules(8);
     check(
         "AGENTS.md",
         "# Zookeeper runbook\n\n## Restart\n\nRestart with systemctl.\n",
@@ -642,7 +647,7 @@ fn sections_say_what_their_file_is_about() {
 #[test]
 fn rules_that_begin_alike_are_each_kept() {
     let base = TestBase::new();
-    let others = ["1", "2", "3", "4", "5", "6", "7"].map(|number| format!("- Rule number {number} holds.\n")).concat();
+    let others = numbered_rules(7);
     base.write(
         "CLAUDE.md",
         format!("{others}- Run the linter first. In api use ruff.\n- Run the linter first. In web use biome.\n"),
