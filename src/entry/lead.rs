@@ -6,6 +6,7 @@
 use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 
 use super::body::{is_bracketed, options, prose};
+use super::markup::without_markup;
 use super::outline::headings;
 
 /// What a note calls the sentence that says what it is about.
@@ -84,7 +85,7 @@ struct TextBlock {
 }
 
 /// Returns the first paragraph or item of a body that is a sentence, on one line: no heading, no code, no table, no
-/// comment, no image, no links alone, nothing that a template left to fill in, and no lines such as `Status: accepted` that
+/// comment, no image, no links alone, no mark of a box, nothing that a template left to fill in, and no lines such as `Status: accepted` that
 /// only name values. A quotation, a text all in italics or one that is cut is taken only if there is nothing else. If there is no
 /// sentence at all, returns the first paragraph or item; without one, the headings of what is left, such as diagrams; without
 /// those, the body's first line.
@@ -92,6 +93,7 @@ pub(crate) fn leading_prose(body: &str) -> String {
     if is_bracketed(body) {
         return body.trim_start().lines().next().unwrap_or_default().to_owned();
     }
+    let body = &without_markup(body);
     let blocks = blocks(body);
     let mut second_choice = None;
     for (at, block) in blocks.iter().enumerate() {
@@ -234,8 +236,7 @@ fn without_label(text: &str) -> &str {
     label.map_or(text, |(_, rest)| rest.trim_start())
 }
 
-/// Returns whether a paragraph is a sentence, and not only a value behind its name, a date, a mark such as `[!note]`, or
-/// what a template says.
+/// Returns whether a paragraph is a sentence, and not only a value behind its name, a date, or what a template says.
 fn is_sentence(text: &str) -> bool {
     let is_value = text.split_once(':').is_some_and(|(name, value)| {
         let is_short = n_words(name) <= MAX_VALUE && n_words(value) <= MAX_VALUE && !text.ends_with('.');
@@ -255,7 +256,6 @@ fn is_sentence(text: &str) -> bool {
         && !is_instruction
         && !is_none
         && !is_in_brackets(text)
-        && !text.starts_with("[!")
         && text.contains(char::is_alphabetic)
 }
 
@@ -327,6 +327,11 @@ mod tests {
             "- None currently identified.",
             "- [ ] ",
             "---",
+            "#tag1 #tag2/sub",
+            "%% a comment of obsidian %%",
+            "%%\na comment\n\nof obsidian\n%%",
+            "import X from \"./y\"",
+            "import Tabs from '@theme/Tabs';\nimport TabItem from '@theme/TabItem';",
         ] {
             check(before);
         }
@@ -338,6 +343,25 @@ mod tests {
         check("# Only\n", "Only");
         check("### Plan\n\n```mermaid\nflowchart TD\n```\n\n### Act\n\n```mermaid\nflowchart LR\n```\n", "Plan, Act");
         check("```bash\nmake\n```\n", "make");
+    }
+
+    #[test]
+    fn the_marks_of_a_box_are_no_text() {
+        let check = |body: &str| assert_eq!(leading_prose(body), "Never restart it. More.", "{body}");
+        check("> [!WARNING]\n> Never restart it. More.\n");
+        check("> [!note]- Careful\n> Never restart it. More.\n>\n> Else.\n");
+        check("!!! warning \"Careful\"\n    Never restart it. More.\n\n    Else.\n");
+        check("??? note\n\n    Never restart it. More.\n");
+        check(":::note\nNever restart it. More.\n:::\n");
+        check(":::warning[Careful]\n\nNever restart it. More.\n\n:::\n");
+        check("{% hint style=\"info\" %}\nNever restart it. More.\n{% endhint %}\n");
+        check("{% hint style=\"info\" %} Never restart it. More. {% endhint %}\n");
+        check("Never restart it. %% or so %%More.\n");
+        check("```python\nimport x from \"y\"\n```\n\nNever restart it. More.\n");
+        let check = |body: &str, expected: &str| assert_eq!(leading_prose(body), expected, "{body}");
+        check("> [!tip] Restart it never\n", "Restart it never");
+        check("Use it!!! warning or not, 50 %% of it.\n", "Use it!!! warning or not, 50 %% of it.");
+        check("import the data from the dump first.\n", "import the data from the dump first.");
     }
 
     #[test]

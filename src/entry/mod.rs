@@ -13,6 +13,7 @@ mod head;
 pub(crate) mod imported;
 pub(crate) mod knowledge;
 pub(crate) mod lead;
+mod markup;
 pub(crate) mod merge;
 mod names;
 pub(crate) mod outline;

@@ -1,7 +1,10 @@
-//! Renaming: an entry gets another title and the file name that goes with it, and links follow.
+//! Renaming: an entry gets another title and the file name that goes with it, and links follow. So do links to learnings that
+//! became a part of another.
 //!
 //! The entry keeps its old id and title as aliases, which links, contexts in the journal and other branches may still
 //! use. It gets them first, so a crash at any point leaves names that are understood; a second call completes the rest.
+
+use std::rc::Rc;
 
 use super::entry_changes::EntryChanges;
 use super::write::{archived_stems, edited, located, other_titled, refuse_unlisted, settle, signed};
@@ -31,25 +34,72 @@ pub(super) fn rename(
     let (row, _) = live_entry(workspace, &live, id)?;
     let renaming = Renaming::new(workspace, lock, (&live, &archive), row, (title, wanted))?;
     let mut written = renaming.entry(wanted)?;
-    renaming.links(&mut written)?;
+    let path = |other| if other == row { renaming.path.clone() } else { live.path(other) };
+    renaming.links(&linking(workspace, &live, path), &mut written)?;
     if written.action == WriteAction::Updated {
         settle(workspace, lock, &mut written);
     }
     Ok(written)
 }
 
-/// An entry that is to be renamed.
+/// Lets the links to learnings that became a part of another lead there. `before` is what each name meant before.
+pub(super) fn relink_merged<'m>(
+    workspace: &Workspace,
+    lock: &Lock,
+    before: EntryNames,
+    merged: impl Iterator<Item = (&'m Id, &'m [Id])>,
+) -> Result<Vec<Problem>> {
+    let (live, archive) = (workspace.catalog(Area::Live), workspace.catalog(Area::Archive));
+    let names = Rc::new([before, catalog::names(&live, &archive)]);
+    let linking = linking(workspace, &live, |row| live.path(row));
+    let mut problems = Vec::new();
+    for (into, merged) in merged {
+        let Some(row) = live.row_of_id(into) else { continue };
+        let (title, path) = (live.head(row).title, live.path(row));
+        let renaming = Renaming {
+            workspace,
+            lock,
+            live: &live,
+            row,
+            from: into.clone(),
+            merged,
+            id: into.clone(),
+            path: path.clone(),
+            title: &title,
+            names: Rc::clone(&names),
+        };
+        let mut written = Written::new(WriteAction::Unchanged, into.clone(), title.clone(), &path);
+        renaming.links(&linking, &mut written)?;
+        problems.extend(written.problems);
+    }
+    Ok(problems)
+}
+
+/// Returns the live knowledge that may have links, with its paths, and whether it may have links of markdown to files: heads
+/// do not have those.
+fn linking(workspace: &Workspace, live: &Catalog, path: impl Fn(RowId) -> String) -> Vec<(RowId, String, bool)> {
+    let has_file = |bytes: Vec<u8>| String::from_utf8(bytes).is_ok_and(|text| text.contains(".md"));
+    let rows = live.knowledge_rows().filter(|row| live.is_indexable(*row)).map(|row| {
+        let path = path(row);
+        let has_file = workspace.store.read(&path).is_ok_and(|file| has_file(file.bytes));
+        (row, path, has_file)
+    });
+    rows.collect()
+}
+
+/// An entry that is to be renamed, or that others became a part of.
 struct Renaming<'a> {
     workspace: &'a Workspace,
     lock: &'a Lock,
     live: &'a Catalog,
     row: RowId,
     from: Id,
+    merged: &'a [Id],
     id: Id,
     path: String,
     title: &'a str,
     /// What each name means before, and what it will mean.
-    names: [EntryNames; 2],
+    names: Rc<[EntryNames; 2]>,
 }
 
 impl<'a> Renaming<'a> {
@@ -70,7 +120,7 @@ impl<'a> Renaming<'a> {
         let id = Id::of_path(&path).ok_or_else(|| Error::OutsideRoot { path: from_path.into() })?;
         later.aliases.extend([from.to_string(), std::mem::replace(&mut later.title, title.to_owned())]);
         let names = [catalog::names(live, archive), catalog::names_with(live, archive, Some((row, &id, &later)))];
-        Ok(Renaming { workspace, lock, live, row, from, id, path, title, names })
+        Ok(Renaming { workspace, lock, live, row, from, merged: &[], id, path, title, names: Rc::new(names) })
     }
 
     /// Gives the entry its title, its aliases and its path, and what else is wanted of it.
@@ -113,20 +163,19 @@ impl<'a> Renaming<'a> {
         })
     }
 
-    /// Changes the links of live entries, and their `supersedes`. An entry that cannot be edited is reported: its links
+    /// Changes the links of these live entries, and their `supersedes`. An entry that cannot be edited is reported: its links
     /// lead to the aliases.
-    fn links(&self, written: &mut Written) -> Result<()> {
-        for row in self.live.knowledge_rows().filter(|row| self.live.is_indexable(*row)) {
-            let head = self.live.head(row);
+    fn links(&self, linking: &[(RowId, String, bool)], written: &mut Written) -> Result<()> {
+        for (row, path, has_file) in linking {
+            let head = self.live.head(*row);
             let names_it = head.links.iter().any(|link| self.new_target(&link.target, &head.scope).is_some())
                 || head.links.len() >= MAX_LINKS
                 || head.supersedes.iter().any(|id| self.is_old_id(id));
-            let path = if row == self.row { self.path.clone() } else { self.live.path(row) };
-            if !names_it && !self.may_link_file(&path) {
+            if !names_it && !has_file {
                 continue;
             }
-            let Some(id) = Id::of_path(&path) else { continue };
-            match self.links_of(&path) {
+            let Some(id) = Id::of_path(path) else { continue };
+            match self.links_of(path) {
                 Ok((0, _)) => {}
                 Ok((n_links, problems)) => {
                     written.links += n_links;
@@ -137,7 +186,7 @@ impl<'a> Renaming<'a> {
                 Err(error @ (Error::Uneditable { .. } | Error::Conflict { .. })) => {
                     let message = format!("its links still name `{}`: {error}", self.from);
                     let hint = "they lead to the entry as before; change them by hand".to_owned();
-                    written.problems.push(Problem::warning(display_path(&path), "links-not-changed", message, hint));
+                    written.problems.push(Problem::warning(display_path(path), "links-not-changed", message, hint));
                 }
                 Err(error) => return Err(error),
             }
@@ -145,10 +194,9 @@ impl<'a> Renaming<'a> {
         Ok(())
     }
 
-    /// Returns whether an entry may have a link of markdown to the renamed file: heads do not have those.
-    fn may_link_file(&self, path: &str) -> bool {
-        let has_link = |bytes: Vec<u8>| String::from_utf8(bytes).is_ok_and(|text| text.contains(".md"));
-        self.workspace.store.read(path).is_ok_and(|file| has_link(file.bytes))
+    /// Returns whether a name meant the entry, or one that became a part of it.
+    fn is_it(&self, named: Option<NamedEntry<'_>>) -> bool {
+        matches!(named, Some(NamedEntry::Live(id)) if *id == self.from || self.merged.contains(id))
     }
 
     /// Changes the links of one entry, and returns how many there were.
@@ -195,19 +243,25 @@ impl<'a> Renaming<'a> {
     }
 
     /// Returns what becomes of a link of markdown in the entry at `path`: one to a file that the entry had gets the name
-    /// of its new one, which is in the same folder.
+    /// of its new one, or the way to it from the linking file where that is in another folder.
     fn new_file(&self, path: &str, link: &MarkdownLink) -> Option<LinkChange> {
         let path = display_path(path);
-        let (file, behind) = path_of_target(path.rsplit_once('/')?.0, &link.target)?;
+        let here = path.rsplit_once('/')?.0;
+        let (file, behind) = path_of_target(here, &link.target)?;
         let file = unescaped(&file);
         let file = file.strip_prefix(MEMORY_FOLDER)?;
-        let is_of_entry = self.names[0].of_id(&Id::of_path(file)?) == Some(NamedEntry::Live(&self.from));
+        let is_of_entry = self.is_it(self.names[0].of_id(&Id::of_path(file)?));
         let (folder, name) = self.path.rsplit_once('/')?;
-        if !is_of_entry || file == self.path || file.rsplit_once('/')?.0 != folder {
+        if !is_of_entry || file == self.path {
             return None;
         }
         let before = &link.target[..link.target.len() - behind.len()];
         let before = before.rfind('/').map_or("", |at| &before[..=at]);
+        let (before, name) = if file.rsplit_once('/')?.0 == folder {
+            (before, name.to_owned())
+        } else {
+            ("", relative(here, &display_path(&self.path)))
+        };
         let name = name.replace('%', "%25");
         Some(LinkChange::Target(format!("{}{}{behind}", escaped_target(before), escaped_target(&name))))
     }
@@ -227,9 +281,8 @@ impl<'a> Renaming<'a> {
             return self.new_target(name, scope).map(|new| format!("{new}{heading}"));
         }
         let [before, after] = self.names.each_ref().map(|names| names.of_link(target, scope));
-        match before? {
-            NamedEntry::Live(id) if *id == self.from => {}
-            other => return (after != Some(other)).then(|| self.id_or_name(other.id())),
+        if !self.is_it(before) {
+            return before.filter(|_| after != before).map(|other| self.id_or_name(other.id()));
         }
         let by_id = Id::parse(target).is_some_and(|id| id.stem() == self.from.stem());
         let by_title = fold(target) == fold(&self.live.head(self.row).title);
@@ -237,7 +290,7 @@ impl<'a> Renaming<'a> {
             return None;
         }
         if let Some(id) = Id::parse(target)
-            && self.names[0].of_id(&id) == Some(NamedEntry::Live(&self.from))
+            && self.is_it(self.names[0].of_id(&id))
         {
             let below = self.id.as_str().strip_prefix("knowledge/").filter(|_| !target.contains("knowledge/"));
             let written = match below.filter(|_| target.contains('/')) {
@@ -255,6 +308,13 @@ impl<'a> Renaming<'a> {
         let title = Some(self.title).filter(|title| can_be_linked && leads_to_it(title));
         Some(title.map_or_else(|| self.id.to_string(), str::to_owned))
     }
+}
+
+/// Returns the way from a folder to a file.
+fn relative(folder: &str, file: &str) -> String {
+    let (folder, file): (Vec<&str>, Vec<&str>) = (folder.split('/').collect(), file.split('/').collect());
+    let n_shared = folder.iter().zip(&file).take_while(|(one, other)| one == other).count();
+    [vec![".."; folder.len() - n_shared], file[n_shared..].to_vec()].concat().join("/")
 }
 
 /// Returns the items of `supersedes` as they are in the file, each once.

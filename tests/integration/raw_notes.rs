@@ -216,3 +216,54 @@ fn a_key_or_category_of_many_entries_is_told_once_and_a_slip_at_its_place() {
         ]
     );
 }
+
+#[test]
+fn raw_notes_that_tidy_merges_are_found_by_their_names() {
+    let base = TestBase::new();
+    let note = |title: &str, text: &str| format!("---\ncategory: pitfall\ntags: [db, sql]\n---\n# {title}\n\n{text}\n");
+    base.write(".ralph/knowledge/one.md", note("Raw one", "Text one."));
+    base.write(".ralph/knowledge/two.md", note("Raw two", "Text two."));
+    base.write(".ralph/knowledge/l.md", "# L\n\n[[Raw two]] [[two]] [[Raw one]] [t](two.md) [o](./one.md)\n");
+    base.with(["tidy"]).env("RALPH_MEMORY_MAINTENANCE__LEARNINGS", "1").run().says(0, "merged");
+    let memory = base.memory();
+    let linking = memory.show(&Id::parse("l").unwrap()).unwrap().entry;
+    let led: Vec<_> = linking.links.iter().map(|link| link.id.as_ref().map(Id::stem)).collect();
+    assert_eq!(led, [Some("one"); 3], "{}", linking.body);
+    assert!(linking.body.contains("[t](one.md) [o](./one.md)"), "{}", linking.body);
+    let merged = memory.show(&Id::parse("one").unwrap()).unwrap().entry.body;
+    assert_eq!(merged.trim_start(), "# Raw one\n\nText one.\n\n## Raw two\n\nText two.\n");
+    assert_eq!(memory.check().problems, []);
+}
+
+#[test]
+fn the_title_of_a_raw_note_states_the_same() {
+    let base = TestBase::new();
+    base.write(".ralph/knowledge/two.md", "# Two\n\nText.\n");
+    base.run(["add", "Two", "--tags", "x", "--body", "Another text."]).says(0, "knowledge/two");
+    let shown = base.memory().show(&Id::parse("two").unwrap()).unwrap().entry;
+    assert_eq!((shown.summary.title.as_str(), shown.body.trim()), ("Two", "Another text."));
+    assert!(!base.at(".ralph/knowledge/two-2.md").exists());
+}
+
+#[test]
+fn a_raw_note_says_that_it_counts_no_more() {
+    for head in ["superseded_by: new", "superseded-by: \"[[New]]\"", "status: Deprecated since 2020"] {
+        let base = TestBase::new();
+        base.write(".ralph/knowledge/old.md", format!("---\n{head}\n---\n# Old\n\nDeploy on Mondays.\n"));
+        base.write(".ralph/knowledge/new.md", "# New\n\nDeploy on Tuesdays.\n");
+        let briefing = base.run(["context"]).answer(0);
+        assert!(!briefing.contains("Mondays") && briefing.contains("Tuesdays"), "{head}\n{briefing}");
+    }
+}
+
+#[test]
+fn a_raw_note_shows_what_it_has() {
+    let base = TestBase::new();
+    base.write(".ralph/knowledge/note.md", "# Note\r\n\r\nOf the [[Other]] and the [[other]].\r\n");
+    base.write(".ralph/knowledge/other.md", "# Other\n\nQuokkas.\n");
+    let shown = base.run(["show", "note"]).answer(0);
+    assert!(!shown.contains("u{d}") && !shown.contains('\r'), "{shown}");
+    assert_eq!(shown.matches("knowledge/other").count(), 1, "{shown}");
+    let context = base.run(["context", "Feed the quokkas"]).stdout;
+    assert!(context.contains("### Other\n`knowledge/other`\n"), "{context}");
+}

@@ -14,10 +14,11 @@ use super::archiving::{LockedBatches, MAX_HOLD, PlannedMove, SAVED, archived_nam
 use super::plan::{Learning, LiveEntry, PlannedMerge, ReplacedBy, plan_merges, plan_moves};
 use super::report::{MergedLearnings, TidyReport};
 use crate::entry::knowledge::{Class, class};
-use crate::entry::{EntryPath, Head, Id, Kind};
+use crate::entry::{EntryNames, EntryPath, Head, Id, Kind};
 use crate::error::{Error, Result};
-use crate::index::catalog::{Area, Catalog};
+use crate::index::catalog::{self, Area, Catalog};
 use crate::journal::summaries;
+use crate::knowledge::rename::relink_merged;
 use crate::search::retrieve::{replacements, superseded};
 use crate::store::Lock;
 use crate::workspace::{Work, Workspace};
@@ -52,7 +53,7 @@ fn tidy_with(
     max_hold: Duration,
     interrupt: &mut dyn FnMut(),
 ) -> Result<TidyReport> {
-    let (moves, merges) = plan(workspace)?;
+    let (moves, merges, names) = plan(workspace)?;
     if dry_run {
         let merged = merges.iter().map(|merge| merge.report.clone()).collect();
         let others = merges.into_iter().flat_map(|merge| merge.others);
@@ -67,11 +68,19 @@ fn tidy_with(
     for merge in merges {
         batches.run(merge.n_files(), |lock, report| merge_planned(workspace, lock, &merge, report))?;
     }
+    if let Some(names) = names {
+        batches.run(0, |lock, report| {
+            let merged = report.merged.iter().map(|merged| (&merged.into, merged.ids.as_slice()));
+            report.problems.extend(relink_merged(workspace, lock, names, merged)?);
+            Ok(())
+        })?;
+    }
     Ok(batches.finish())
 }
 
-/// Plans what goes to the archive, and the merges: an entry that goes to the archive is merged into none.
-fn plan(workspace: &Workspace) -> Result<(Vec<PlannedMove>, Vec<NamedMerge>)> {
+/// Plans what goes to the archive, and the merges: an entry that goes to the archive is merged into none. With merges, it also
+/// returns what each name means before them.
+fn plan(workspace: &Workspace) -> Result<(Vec<PlannedMove>, Vec<NamedMerge>, Option<EntryNames>)> {
     let (live, archive) = (workspace.catalog(Area::Live), workspace.catalog(Area::Archive));
     workspace.check_whole(&live)?;
     workspace.check_whole(&archive)?;
@@ -103,8 +112,9 @@ fn plan(workspace: &Workspace) -> Result<(Vec<PlannedMove>, Vec<NamedMerge>)> {
         });
         NamedMerge { report, old: into.text.clone(), new, others: others.collect() }
     });
-    let merges = merges.collect();
-    Ok((moves, merges))
+    let merges: Vec<NamedMerge> = merges.collect();
+    let before = (!merges.is_empty()).then(|| catalog::names(&live, &archive));
+    Ok((moves, merges, before))
 }
 
 /// Returns the files of the live entries.
@@ -203,7 +213,7 @@ mod tests {
     #[test]
     fn others_write_between_batches_and_merges() {
         assert_eq!(tidied(BATCH, true), (0, 2 * BATCH, 2));
-        assert_eq!(tidied(5, false), (5, 5, 5));
+        assert_eq!(tidied(5, false), (5, 5, 6));
     }
 
     #[test]

@@ -124,7 +124,7 @@ impl Size {
             body: entry.body.len() + head.title.len() + "\n\n## \n\n".len(),
             head: n_bytes - entry.body.len() + SIGNED,
             // Each with quotes, a comma and a space.
-            items: items.chain(ids).map(|length| length + 4).sum(),
+            items: items.chain(names(head).map(String::len)).chain(ids).map(|length| length + 4).sum(),
         }
     }
 
@@ -157,7 +157,7 @@ impl<'a> Cluster<'a> {
     /// with a learning, so few are tried.
     fn can_take(&self) -> bool {
         let text = &self.members[0].text;
-        let names = LISTS.iter().map(|(name, _)| *name).chain(["supersedes"]);
+        let names = LISTS.iter().map(|(name, _)| *name).chain(["supersedes", "aliases"]);
         let mut changes: Vec<Change> =
             names.map(|name| Change::AddItems(name, vec!["a word that no list has".to_owned()])).collect();
         changes.push(Change::Set(edit::updated_key(text), "2026-01-01T00:00:00Z".into()));
@@ -190,14 +190,18 @@ fn changed(members: &[&Learning], now: DateTime<Utc>) -> Option<String> {
     let replaced = others.iter().flat_map(|other| [&other.id].into_iter().chain(&other.entry.head.supersedes));
     let supersedes = missing(&head.supersedes, replaced.filter(|id| **id != newest.id));
     changes.push(Change::AddItems("supersedes", supersedes));
+    // Links that have their titles lead to it.
+    let of_others = others.iter().flat_map(|other| names(&other.entry.head));
+    let aliases = missing(&head.aliases, of_others.filter(|name| fold(name) != fold(&head.title)));
+    changes.push(Change::AddItems("aliases", aliases));
     let mut body = newest.entry.body.trim_matches(['\n', '\r']).trim_end().replace("\r\n", "\n");
     let mut said: HashSet<String> = blocks(&newest.entry.body).into_iter().map(as_said).collect();
     let mut titles = HashSet::from([fold(&head.title)]);
     for other in others {
         let other_body = other.entry.body.replace("\r\n", "\n");
-        let new_blocks: Vec<&str> =
-            blocks(&other_body).into_iter().filter(|block| said.insert(as_said(block))).collect();
         let title = &other.entry.head.title;
+        let untitled = without_title(&other_body, title);
+        let new_blocks: Vec<&str> = blocks(untitled).into_iter().filter(|block| said.insert(as_said(block))).collect();
         if titles.insert(fold(title)) || !new_blocks.is_empty() {
             body.push_str(&format!("\n\n## {title}"));
         }
@@ -210,6 +214,18 @@ fn changed(members: &[&Learning], now: DateTime<Utc>) -> Option<String> {
     changes.push(Change::Set(edit::updated_key(&newest.text), timestamp(now).into()));
     changes.push(Change::Body(body));
     edit::apply(&newest.text, &changes).and_then(|new| written::signed(&newest.text, new, false)).ok()
+}
+
+/// Returns the names by which links mean an entry, besides its ids.
+fn names(head: &Head) -> impl Iterator<Item = &String> {
+    [&head.title].into_iter().chain(&head.aliases)
+}
+
+/// Returns a body without a heading at its beginning that is its title.
+fn without_title<'b>(body: &'b str, title: &str) -> &'b str {
+    let bare = body.trim_start();
+    let (first, rest) = bare.split_once('\n').unwrap_or((bare, ""));
+    if first.strip_prefix("# ").is_some_and(|heading| fold(heading) == fold(title)) { rest } else { body }
 }
 
 /// Returns the `items` that `own` lacks, each once.
@@ -346,7 +362,7 @@ mod tests {
         assert_eq!(
             merge.new,
             "---\ntitle: \"About ghi789\"\ntags: [sqlite, foreign keys, migration, rust, cascade]\ncategory: success_pattern\n\
-             created_at: \"2026-02-03\"\nfiles: [a.rs]\nsupersedes: [knowledge/def456, knowledge/abc123]\nupdated_at: \"2026-03-01T00:00:00Z\"\n---\n\n\
+             created_at: \"2026-02-03\"\nfiles: [a.rs]\nsupersedes: [knowledge/def456, knowledge/abc123]\naliases: [About def456, About abc123]\nupdated_at: \"2026-03-01T00:00:00Z\"\n---\n\n\
              Check after migrations.\n\nEnable  PRAGMA foreign_keys.\n\n## About def456\n\nUse ON DELETE CASCADE.\n\n```sql\nx\n\ny\n```\n\n## About abc123\n"
         );
         assert_eq!(merge.into, &learnings[2]);
@@ -436,7 +452,7 @@ mod tests {
             .collect();
         let merges = merged(&learnings, 200);
         let after = after(&learnings, &merges);
-        assert!((2..12).contains(&after.len()), "{}", after.len());
+        assert!((2..16).contains(&after.len()), "{}", after.len());
         assert_eq!(merges.iter().map(|merge| merge.others.len() + 1).sum::<usize>(), 3_000);
         assert_eq!(merged(&after, 0), []);
     }
