@@ -123,7 +123,9 @@ fn history_of(
 
 fn by_path(all: Vec<Touch>) -> BTreeMap<String, Vec<Touch>> {
     let mut touches = BTreeMap::<String, Vec<Touch>>::new();
-    all.into_iter().for_each(|touch| touches.entry(touch.path.clone()).or_default().push(touch));
+    for touch in all {
+        touches.entry(touch.path.clone()).or_default().push(touch);
+    }
     touches
 }
 

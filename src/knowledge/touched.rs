@@ -28,14 +28,8 @@ pub(crate) fn touched<'a>(
     range: &str,
     entries: &'a [(String, Head)],
 ) -> Result<Vec<(&'a str, Result<Staleness, String>)>> {
-    let refused = |reason: &str| Error::Git { command: "diff".to_owned(), reason: reason.to_owned() };
     let _asking = workspace.doing(Work::AskingGit, None);
-    let tree = match WorkTree::find(workspace.store.memory()) {
-        Lookup::Found(tree) => tree,
-        Lookup::NoGit => return Err(refused("there is no `git`")),
-        Lookup::NoWorkTree => return Err(refused("the memory is not in a work tree")),
-        Lookup::Refused(reason) => return Err(refused(&reason)),
-    };
+    let tree = work_tree(workspace)?;
     let range = tree.range(range)?;
     let diff = tree.diff(&range)?;
     if diff.is_empty() {
@@ -57,19 +51,7 @@ pub(crate) fn touched<'a>(
         return Ok(Vec::new());
     }
     let known = tree.listed(&range.from, ENTRIES)?;
-    // If git has no entries, their dates say whether one was written in the range.
-    let since = if known.is_empty() { Some(tree.made_at(&range.from)?) } else { None };
-    let concerned = named.into_iter().filter_map(|(path, head, files)| {
-        let bytes = workspace.read_bytes(path).ok()?;
-        let before = known.get(&display_path(path)).map(String::as_str);
-        let is_new = match since {
-            Some(since) => head.updated_at.is_some_and(|at| at.timestamp() > since),
-            None => before.is_none(),
-        };
-        let before = before.filter(|before| *before != tree.object_id(&bytes));
-        (!is_new).then(|| ConcernedEntry { path, entry: read(path, &bytes), files, before })
-    });
-    let concerned: Vec<ConcernedEntry<'_, '_>> = concerned.collect();
+    let concerned = written_before(workspace, &tree, &range, named, &known)?;
     let mut places: Vec<(&str, &str)> = concerned.iter().filter_map(|entry| Some((entry.before?, ""))).collect();
     for file in concerned.iter().flat_map(|entry| &entry.files) {
         places.push((&range.from, &file.path));
@@ -88,27 +70,52 @@ pub(crate) fn touched<'a>(
         }
         let names = names(&format!("{}\n{}", entry.head.title, entry.said()));
         let changes = files.iter().filter_map(|file| {
-            let (commit, path) = (String::new(), file.now.as_ref().unwrap_or(&file.path).clone());
-            if file.now.is_none() {
-                return Some(Ok(Staleness::Gone { commit, path }));
-            }
+            let Some(path) = file.now.clone() else {
+                return Some(Ok(Staleness::Gone { commit: String::new(), path: file.path.clone() }));
+            };
             let code = code
                 .entry(file.path.as_str())
                 .or_insert_with(|| ChangedCode::read(folder.as_ref(), &range, file, &contents));
-            match code {
-                CodeChange::NoText => None,
-                CodeChange::Unread => (!names.is_empty()).then_some(Err(path)),
-                CodeChange::Read(ChangedCode { old, new, is_rewritten }) => match old.changed(&names, new) {
-                    NamedLines::Changed(name) => Some(Ok(Staleness::Changed { name, path })),
-                    NamedLines::Nowhere if *is_rewritten => Some(Ok(Staleness::Rewritten { commit, path })),
-                    NamedLines::Nowhere | NamedLines::Same => None,
-                },
-            }
+            code.touches(&names, path)
         });
         // What is known comes before what is not.
         found.extend(changes.min_by_key(Result::is_err).map(|change| (path, change)));
     }
     Ok(found)
+}
+
+fn work_tree(workspace: &Workspace) -> Result<WorkTree> {
+    let refused = |reason: &str| Error::Git { command: "diff".to_owned(), reason: reason.to_owned() };
+    match WorkTree::find(workspace.store.memory()) {
+        Lookup::Found(tree) => Ok(tree),
+        Lookup::NoGit => Err(refused("there is no `git`")),
+        Lookup::NoWorkTree => Err(refused("the memory is not in a work tree")),
+        Lookup::Refused(reason) => Err(refused(&reason)),
+    }
+}
+
+/// Returns the named entries, with the changed files of each, that were written before a range. `known` are the entries that
+/// git has at its beginning.
+fn written_before<'a, 'diff>(
+    workspace: &Workspace,
+    tree: &WorkTree,
+    range: &DiffRange,
+    named: Vec<(&'a str, &Head, Vec<&'diff FileDiff>)>,
+    known: &'diff HashMap<String, String>,
+) -> Result<Vec<ConcernedEntry<'a, 'diff>>> {
+    // If git has no entries, their dates say whether one was written in the range.
+    let since = if known.is_empty() { Some(tree.made_at(&range.from)?) } else { None };
+    let concerned = named.into_iter().filter_map(|(path, head, files)| {
+        let bytes = workspace.read_bytes(path).ok()?;
+        let before = known.get(&display_path(path)).map(String::as_str);
+        let is_new = match since {
+            Some(since) => head.updated_at.is_some_and(|at| at.timestamp() > since),
+            None => before.is_none(),
+        };
+        let before = before.filter(|before| *before != tree.object_id(&bytes));
+        (!is_new).then(|| ConcernedEntry { path, entry: read(path, &bytes), files, before })
+    });
+    Ok(concerned.collect())
 }
 
 /// Returns the later paths of files that entries name and that are gone, but not by this change.
@@ -143,6 +150,21 @@ enum CodeChange {
     NoText,
     /// It is too large, or git did not print it.
     Unread,
+}
+
+impl CodeChange {
+    /// Returns how it touches an entry with these names, or the path if that is unknown.
+    fn touches(&self, names: &[String], path: String) -> Option<Result<Staleness, String>> {
+        match self {
+            CodeChange::NoText => None,
+            CodeChange::Unread => (!names.is_empty()).then_some(Err(path)),
+            CodeChange::Read(ChangedCode { old, new, is_rewritten }) => match old.changed(names, new) {
+                NamedLines::Changed(name) => Some(Ok(Staleness::Changed { name, path })),
+                NamedLines::Nowhere if *is_rewritten => Some(Ok(Staleness::Rewritten { commit: String::new(), path })),
+                NamedLines::Nowhere | NamedLines::Same => None,
+            },
+        }
+    }
 }
 
 impl ChangedCode {
