@@ -134,6 +134,14 @@ pub(crate) fn check_diff(workspace: &Workspace, range: &str) -> Result<CheckRepo
     let mut findings = Findings::default();
     let mut lines = SourceLines::new(workspace);
     for (path, change) in touched(workspace, range, &named)? {
+        let change = match change {
+            Ok(change) => change,
+            Err(file) => {
+                let message = format!("the change of `{file}`, which this entry names, could not be compared");
+                findings.add(Problem::warning(display_path(path), "not-compared", message, confirmation(path)));
+                continue;
+            }
+        };
         let message = match change {
             Staleness::Gone { path, .. } => format!("the change removes `{path}`, which this entry names"),
             Staleness::Rewritten { path, .. } => format!("the change rewrites `{path}`, which this entry names"),

@@ -68,7 +68,7 @@ impl<'a> SourceLines<'a> {
             "unknown-id" | "supersedes-cycle" | "suggested-replacement" => "supersedes",
             "alias-taken" => "aliases",
             "near-duplicate" => "title",
-            "unverified" | "touched" => "files",
+            "unverified" | "touched" | "not-compared" => "files",
             "from-the-future" => problem.message.split('`').nth(1).unwrap_or_default(),
             _ => return,
         }

@@ -8,21 +8,36 @@ use super::log::BIG_FILE;
 use super::{ObjectName, WorkTree, names};
 use crate::error::{Error, Result};
 
-/// How many files are asked for at once, and the limits of their content and of all content, in bytes.
-const AT_ONCE: usize = 128;
+/// How many places are looked up at once, and the limits of the content that is asked for at once and in all, in bytes.
+const AT_ONCE: usize = 10_000;
 const MAX_TEXTS: u64 = 16 * 1024 * 1024;
 const MAX_ALL: u64 = 64 * 1024 * 1024;
+/// The most bytes that git prints about an object beside its content.
+const MAX_HEAD: u64 = 128;
 /// The limit of a list of changed files, in bytes: tens of thousands.
 const MAX_CHANGES: u64 = 8 * 1024 * 1024;
 /// Longer files are not read: they are generated.
-const MAX_TEXT: usize = 256 * 1024;
+pub(crate) const MAX_TEXT: usize = 256 * 1024;
 /// How long git may take where an answer is shown without it.
 const PATIENCE: Duration = Duration::from_secs(1);
+/// How long a call may take whose answer nothing replaces.
+const LONG: Duration = Duration::from_secs(30);
 /// How two states are compared: independently of settings, and without running a program.
-const COMPARED: [&str; 8] = ["-r", "-z", "-M", "--raw", "--numstat", "--no-ext-diff", "--no-textconv", "--no-color"];
+const COMPARED: [&str; 9] =
+    ["-r", "-z", "-M", "-l1000", "--raw", "--numstat", "--no-ext-diff", "--no-textconv", "--no-color"];
 /// How the renames of commits are found.
-const RENAMED: [&str; 9] =
-    ["diff-tree", "--stdin", "-r", "-z", "-M", "--diff-filter=R", "--name-status", "--no-ext-diff", "--no-textconv"];
+const RENAMED: [&str; 10] = [
+    "diff-tree",
+    "--stdin",
+    "-r",
+    "-z",
+    "-M",
+    "-l1000",
+    "--diff-filter=R",
+    "--name-status",
+    "--no-ext-diff",
+    "--no-textconv",
+];
 
 /// How many of the newest commits are searched for renames.
 const MAX_RENAMING: i64 = 1_000;
@@ -47,21 +62,39 @@ pub(crate) struct FileDiff {
     pub lines: u64,
 }
 
+/// A commit, or the id of a file, and a path, or none.
+pub(crate) type Place<'a> = (&'a str, &'a str);
+
+/// What commits have at places.
+#[derive(Debug, Default)]
+pub(crate) struct FileContents<'a> {
+    /// The object ids of what is there, by commit and path.
+    ids: HashMap<&'a str, HashMap<&'a str, String>>,
+    contents: HashMap<String, FileContent>,
+}
+
 /// What a commit has at a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum FileContent {
-    /// Nothing.
-    Missing,
-    /// A folder, a file that is not text or too large, or one that git did not print in time.
+    /// A folder, or a file that is not text.
+    NoText,
+    /// A file that is too large, or that git did not print in time.
     Unread,
     /// A file, with replacement characters for invalid UTF-8.
     Text(String),
 }
 
-impl FileContent {
-    /// Returns the text of a file that was read.
-    pub(crate) fn text(&self) -> Option<&str> {
-        if let FileContent::Text(text) = self { Some(text) } else { None }
+impl FileContents<'_> {
+    /// Returns the object id and the content at a place that was asked for.
+    pub(crate) fn get(&self, commit: &str, path: &str) -> (&str, &FileContent) {
+        let id = self.ids.get(commit).and_then(|of| of.get(path)).map_or("", String::as_str);
+        (id, self.contents.get(id).unwrap_or(&FileContent::Unread))
+    }
+
+    /// Returns the object id and the text at a place, if it was read.
+    pub(crate) fn text(&self, commit: &str, path: &str) -> Option<(&str, &str)> {
+        let (id, content) = self.get(commit, path);
+        if let FileContent::Text(text) = content { Some((id, text)) } else { None }
     }
 }
 
@@ -128,6 +161,11 @@ impl WorkTree {
                 let Some(path) = records.next() else { break };
                 let now = if status.starts_with('R') { records.next() } else { Some(path) };
                 let now = now.filter(|_| status != "D").and_then(|path| self.in_project(path));
+                // Links and submodules have no lines.
+                let is_file = raw.splitn(3, ' ').take(2).all(|mode| mode.starts_with("100") || mode.starts_with("000"));
+                if !is_file {
+                    continue;
+                }
                 let Some(path) = self.in_project(path).filter(|_| !status.starts_with(['A', 'C'])) else { continue };
                 found.push(FileDiff { path: path.to_owned(), now: now.map(str::to_owned), lines: 0 });
             } else if let [added, removed, path] = record.splitn(3, '\t').collect::<Vec<_>>()[..] {
@@ -223,31 +261,78 @@ impl WorkTree {
         Ok((head, renames.collect()))
     }
 
-    /// Returns what commits have at paths of the project, in the given order: `HEAD`, or the id of a commit, and a path; or
-    /// the id of a file, and no path. What git does not print within the limits is [`FileContent::Unread`].
-    pub(crate) fn contents(&self, places: &[(&str, &str)]) -> Vec<FileContent> {
-        let mut left = MAX_ALL;
-        let some = places.chunks(AT_ONCE).flat_map(|places| {
-            let answer = self.batch(places, left.min(MAX_TEXTS)).unwrap_or_default();
+    /// Returns what commits have at paths of the project: `HEAD`, or the id of a commit, and a path; or the id of a file, and
+    /// no path. Each object is read once, the smallest first: those that are too large, or that git does not print within
+    /// the limits, are [`FileContent::Unread`], and hide no other. Whoever `waits` gets more time.
+    pub(crate) fn contents<'a>(&self, mut places: Vec<Place<'a>>, waits: bool) -> FileContents<'a> {
+        places.sort_unstable();
+        places.dedup();
+        let (mut found, mut sizes) = (FileContents::default(), HashMap::new());
+        for places in places.chunks(AT_ONCE) {
+            let listed = self.listed_places(places, waits).unwrap_or_default();
+            for (place, line) in places.iter().zip(String::from_utf8_lossy(&listed).lines()) {
+                let object = line.split_once(' ').and_then(|(id, rest)| Some((id, rest.split_once(' ')?)));
+                let object = object.and_then(|(id, (kind, size))| Some((id, kind, size.parse::<u64>().ok()?)));
+                if let Some((id, kind, size)) = object {
+                    found.ids.entry(place.0).or_default().insert(place.1, id.to_owned());
+                    let is_read = kind == "blob" && size <= MAX_TEXT as u64;
+                    sizes.extend(is_read.then(|| (id.to_owned(), size)));
+                    if kind != "blob" {
+                        found.contents.insert(id.to_owned(), FileContent::NoText);
+                    }
+                }
+            }
+        }
+        let mut sizes: Vec<(u64, String)> = sizes.into_iter().map(|(id, size)| (size, id)).collect();
+        sizes.sort_unstable();
+        let (mut rest, mut left) = (&sizes[..], MAX_ALL);
+        while !rest.is_empty() {
+            let mut limit = 0;
+            let fits = |(size, _): &&(u64, String)| {
+                limit += size + MAX_HEAD;
+                limit <= left.min(MAX_TEXTS)
+            };
+            let (some, others) = rest.split_at(rest.iter().take_while(fits).count());
+            let answer = if some.is_empty() { None } else { self.printed(some, waits).ok() };
+            let Some(answer) = answer else { break };
             left = left.saturating_sub(answer.len() as u64);
-            let mut rest = &answer[..];
-            places.iter().map(|_| next_content(&mut rest)).collect::<Vec<_>>()
-        });
-        some.collect()
+            let mut answer = &answer[..];
+            found.contents.extend(some.iter().map(|(_, id)| (id.clone(), next_content(&mut answer))));
+            rest = others;
+        }
+        found
     }
 
-    /// Returns git's answer about these places.
-    fn batch(&self, places: &[(&str, &str)], limit: u64) -> Result<Vec<u8>> {
+    /// Returns git's lines about what is at these places.
+    fn listed_places(&self, places: &[Place<'_>], waits: bool) -> Result<Vec<u8>> {
         let project = self.project().unwrap_or_default();
         // Git reads one place a line.
-        let place = |(commit, path): &(&str, &str)| match *path {
+        let place = |(commit, path): &Place<'_>| match *path {
             "" => format!("{commit}\n"),
             path if path.contains('\n') => "-\n".to_owned(),
             path => format!("{commit}:{project}{path}\n"),
         };
         let input: String = places.iter().map(place).collect();
+        let call = self.call(&["cat-file", "--batch-check", "--buffer"]).input(input.as_bytes());
+        call.limit(MAX_CHANGES).patience(if waits { LONG } else { PATIENCE }).ask_all()
+    }
+
+    /// Returns these objects as git prints them.
+    fn printed(&self, objects: &[(u64, String)], waits: bool) -> Result<Vec<u8>> {
+        let input: String = objects.iter().flat_map(|(_, id)| [id.as_str(), "\n"]).collect();
         let call = self.call(&["cat-file", "--batch", "--buffer"]).input(input.as_bytes());
-        call.limit(limit).patience(PATIENCE).ask_all()
+        let limit = objects.iter().map(|(size, _)| size + MAX_HEAD).sum();
+        call.limit(limit).patience(if waits { LONG } else { PATIENCE }).ask_all()
+    }
+
+    /// Returns when a commit was made, in seconds since 1970.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Git`] when `git` does not answer.
+    pub(crate) fn made_at(&self, commit: &str) -> Result<i64> {
+        let line = self.call(&["rev-list", "--timestamp", "--max-count=1"]).value(commit).line()?;
+        Ok(line.and_then(|line| line.split_once(' ')?.0.parse().ok()).unwrap_or_default())
     }
 }
 
@@ -256,12 +341,12 @@ fn next_content(answer: &mut &[u8]) -> FileContent {
     let Some(end) = answer.iter().position(|byte| *byte == b'\n') else { return FileContent::Unread };
     let head = String::from_utf8_lossy(&answer[..end]).into_owned();
     *answer = &answer[end + 1..];
-    let Some((head, size)) = head.rsplit_once(' ') else { return FileContent::Missing };
-    let Some(size) = size.parse().ok().filter(|size| *size < answer.len()) else { return FileContent::Missing };
+    let size = head.rsplit_once(' ').and_then(|(_, size)| size.parse().ok());
+    let Some(size) = size.filter(|size: &usize| *size < answer.len()) else { return FileContent::Unread };
     let (bytes, behind) = answer.split_at(size);
     *answer = &behind[1..];
-    if !head.ends_with(" blob") || size > MAX_TEXT || bytes.contains(&0) {
-        return FileContent::Unread;
+    if bytes.contains(&0) {
+        return FileContent::NoText;
     }
     FileContent::Text(String::from_utf8_lossy(bytes).into_owned())
 }

@@ -38,13 +38,14 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// times their size if each line is one byte.
 pub(super) const BIG_FILE: &str = "core.bigFileThreshold=256k";
 /// How a commit is compared with its parent: independently of settings, and without running a program.
-const COMPARED: [&str; 8] =
-    ["diff-tree", "--stdin", "-r", "--root", "-z", "--no-renames", "--no-ext-diff", "--no-textconv"];
+const COMPARED: [&str; 9] =
+    ["diff-tree", "--stdin", "-r", "-c", "--root", "-z", "--no-renames", "--no-ext-diff", "--no-textconv"];
 
 impl WorkTree {
     /// Returns the changes to these paths, and to those below them, in commits since `since`, the newest first; if
     /// there are too many, only the newest. Paths are relative to the folder above the given one, which is the project
-    /// of a memory. Merges are left out, because their changes are in the merged commits.
+    /// of a memory. Of a merge, only files that differ from all of its parents count, without a number of lines: the other
+    /// changes are in the merged commits.
     ///
     /// # Errors
     ///
@@ -55,7 +56,7 @@ impl WorkTree {
         if paths.is_empty() {
             return Ok(Vec::new());
         }
-        let call = self.call(&["rev-list", "--no-merges", "--timestamp"]).number("--max-age=", since.timestamp());
+        let call = self.call(&["rev-list", "--timestamp"]).number("--max-age=", since.timestamp());
         let listed = call.number("--max-count=", MAX_COMMITS).word("HEAD").paths(&paths);
         let listed = listed.patience(PATIENCE).ask_all()?;
         let listed = String::from_utf8_lossy(&listed).into_owned();
@@ -74,19 +75,23 @@ impl WorkTree {
         // trees.
         let answer = compared(&["--raw", "--numstat"]).or_else(|_| compared(&["--raw"]))?;
         let mut touches: Vec<Touch> = Vec::new();
-        let mut commit = "";
+        let (mut commit, mut parents) = ("", 0);
         let records: Vec<String> = names(&answer.output).collect();
         let mut records = records.iter().map(String::as_str);
         while let Some(record) = records.next() {
-            if let Some(raw) = record.strip_prefix(':') {
-                let (path, blob) = (records.next().unwrap_or_default(), raw.split(' ').nth(3).unwrap_or_default());
+            if record.starts_with(':') {
+                // The modes and the ids of all parents come before those of the commit.
+                let raw = record.trim_start_matches(':');
+                parents = record.len() - raw.len();
+                let blob = raw.split(' ').nth(2 * parents + 1).unwrap_or_default();
+                let path = records.next().unwrap_or_default();
                 let (Some(path), Some(at)) = (self.in_project(path), times.get(commit)) else { continue };
                 let (path, commit, blob) = (path.to_owned(), commit.to_owned(), blob.to_owned());
                 touches.push(Touch { path, commit, at: *at, blob, lines: 0 });
             } else if let [added, removed, path] = record.splitn(3, '\t').collect::<Vec<_>>()[..] {
                 let count = |text: &str| text.parse::<u64>().unwrap_or(0);
                 // The lines of a commit's files come after all of its files.
-                let of_commit = touches.iter_mut().rev().take_while(|touch| touch.commit == commit);
+                let of_commit = touches.iter_mut().rev().take_while(|touch| touch.commit == commit && parents == 1);
                 let path = self.in_project(path);
                 for touch in of_commit.filter(|touch| Some(touch.path.as_str()) == path) {
                     touch.lines = count(added).saturating_add(count(removed));

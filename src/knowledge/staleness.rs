@@ -4,14 +4,15 @@
 //! the file is now. In other files, and for an entry that is not committed, it counts whether the file is gone or has
 //! changed a lot. Git is asked once for all entries.
 
-use std::collections::{HashMap, HashSet};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use chrono::{DateTime, Utc};
 
 use super::code_names::{NamedLines, SourceCode, names};
 use crate::entry::path::{display_path, is_pattern, is_project_path};
 use crate::entry::{Entry, Head, ImportedFrom, read};
-use crate::git::{FileContent, Touch, WorkTree};
+use crate::git::{FileContents, Touch, WorkTree};
 use crate::workspace::{Work, Workspace};
 
 /// How many paths git is asked about in a call.
@@ -35,8 +36,8 @@ const LEAST_LINES: u64 = 10;
 /// Git's data about the files that entries name.
 #[derive(Debug, Default)]
 struct FileHistory {
-    /// The commits that changed them, and the entries, the newest first.
-    touches: Vec<Touch>,
+    /// The commits that changed them, and the entries, by their paths, the newest first.
+    touches: BTreeMap<String, Vec<Touch>>,
     /// The files that exist.
     present: HashSet<String>,
     /// The number of lines of each tracked one.
@@ -113,12 +114,19 @@ fn history_of(
         _ => vec![ENTRIES.to_owned()],
     };
     let asked: Vec<&str> = paths.iter().copied().chain(named.iter().map(String::as_str)).collect();
-    let touches = tree.touches(&asked, since).unwrap_or_default();
-    let touched: HashSet<&str> = touches.iter().map(|touch| touch.path.as_str()).collect();
+    let touches = by_path(tree.touches(&asked, since).unwrap_or_default());
     let present: Vec<&str> = paths.iter().copied().filter(|path| is_present(workspace, path)).collect();
-    let counted: Vec<&str> = present.iter().copied().filter(|path| touched.contains(path)).collect();
+    let counted: Vec<&str> = present.iter().copied().filter(|path| touches.contains_key(*path)).collect();
     let lines = tree.line_counts(&counted).unwrap_or_default().into_iter().collect();
     FileHistory { touches, present: present.into_iter().map(str::to_owned).collect(), lines }
+}
+
+fn by_path(all: Vec<Touch>) -> BTreeMap<String, Vec<Touch>> {
+    let mut touches = BTreeMap::<String, Vec<Touch>>::new();
+    for touch in all {
+        touches.entry(touch.path.clone()).or_default().push(touch);
+    }
+    touches
 }
 
 fn is_present(workspace: &Workspace, path: &str) -> bool {
@@ -154,16 +162,17 @@ fn versions(
     known: &FileHistory,
     since: DateTime<Utc>,
 ) -> HashMap<usize, WrittenVersion> {
-    let mut touches: HashMap<&str, Vec<&Touch>> = HashMap::new();
-    known.touches.iter().for_each(|touch| touches.entry(&touch.path).or_default().push(touch));
+    let touches = &known.touches;
     let (mut found, mut committed) = (HashMap::new(), Vec::new());
     for (at, (path, head)) in entries.iter().enumerate() {
         let shown = display_path(path);
-        let commits = touches.get(shown.as_str()).map(|of| of[..of.len().min(MAX_VERSIONS)].to_vec());
+        // An entry that went, as to the archive, and came back is as old as its text.
+        let all = touches.get(shown.as_str());
+        let commits = all.map(|of| of.iter().filter(|touch| !is_gone(touch)).take(MAX_VERSIONS).collect::<Vec<_>>());
         let Some((commits, first)) = commits.and_then(|of| Some((of.clone(), *of.last()?))) else { continue };
-        let is_other = |touch: &&Touch| touch.commit != first.commit;
+        let is_other = |touch: &Touch| touch.commit != first.commit;
         let files: Vec<&str> =
-            files_of(head).filter(|path| touches.get(path).is_some_and(|of| of.iter().any(is_other))).collect();
+            files_of(head).filter(|path| touches.get(*path).is_some_and(|of| of.iter().any(is_other))).collect();
         if files.is_empty() {
             found.insert(at, WrittenVersion { at: first.at, ..WrittenVersion::default() });
         } else if let Some((bytes, entry)) = workspace.read_bytes(path).ok().zip(workspace.read_beginning(path)) {
@@ -172,9 +181,12 @@ fn versions(
     }
     let gone = committed.iter().flat_map(|entry| &entry.files).filter(|path| !known.present.contains(**path));
     let gone: HashMap<&str, &str> =
-        gone.filter_map(|path| Some((*path, touches.get(path)?.first()?.commit.as_str()))).collect();
+        gone.filter_map(|path| Some((*path, touches.get(*path)?.first()?.commit.as_str()))).collect();
     let renamed = renamed(workspace, tree, &gone, since);
-    let now = |path: &str| renamed.get(path).map_or(path, String::as_str).to_owned();
+    let is_there = |path: &&String| is_present(workspace, path);
+    let now = |path: &str| {
+        renamed.get(path).and_then(|of| of.last()).filter(is_there).map_or(path, String::as_str).to_owned()
+    };
     found.extend(judged(tree, &committed, now));
     found
 }
@@ -195,26 +207,24 @@ fn judged(
             places.extend(commits.iter().map(|touch| (touch.commit.as_str(), (*file).to_owned())));
         }
     }
-    places.sort_unstable();
-    places.dedup();
-    let places: Vec<(&str, &str)> = places.iter().map(|(commit, path)| (*commit, path.as_str())).collect();
-    let contents: HashMap<(&str, &str), FileContent> = places.iter().copied().zip(tree.contents(&places)).collect();
-    let code: HashMap<(&str, &str), SourceCode> = contents
-        .iter()
-        .filter_map(|(place, content)| Some((*place, SourceCode::new(place.1, content.text()?))))
-        .collect();
+    let contents = tree.contents(places.iter().map(|(commit, path)| (*commit, path.as_str())).collect(), false);
+    // The code of a file is read once, however many commits have it.
+    let mut known: HashMap<(&str, String), SourceCode> = HashMap::new();
     let version = |entry: &CommittedEntry<'_>| {
         // The oldest commit that has the entry's text.
-        let has_text = |touch: &&&Touch| {
-            let content = contents.get(&(touch.blob.as_str(), ""));
-            touch.blob == entry.blob || content.is_some_and(|content| is_text_of(&entry.entry, content))
-        };
+        let has_text = |touch: &&&Touch| touch.blob == entry.blob || is_text_of(&entry.entry, &contents, &touch.blob);
         let commit = entry.commits.iter().take_while(has_text).last()?;
         let names = names(&format!("{}\n{}", entry.entry.head.title, entry.entry.said()));
-        let judge = |path: &&str| {
+        let mut judge = |path: &&str| {
             let path_now = now(path);
-            let (old, new) = (code.get(&(commit.commit.as_str(), *path))?, code.get(&("HEAD", path_now.as_str()))?);
-            let stale = match old.changed(&names, new) {
+            let keys = [(commit.commit.as_str(), *path), ("HEAD", path_now.as_str())].map(|(commit, path)| {
+                let (id, text) = contents.text(commit, path)?;
+                let key = (id, path.to_owned());
+                known.entry(key.clone()).or_insert_with(|| SourceCode::new(path, text));
+                Some(key)
+            });
+            let [Some(old), Some(new)] = keys else { return None };
+            let stale = match known[&old].changed(&names, &known[&new]) {
                 NamedLines::Changed(name) => Some(Staleness::Changed { name, path: (*path).to_owned() }),
                 // A file without names has its own rule, unless it only moved.
                 NamedLines::Nowhere if path_now == *path => return None,
@@ -222,37 +232,54 @@ fn judged(
             };
             Some(((*path).to_owned(), stale))
         };
-        Some((entry.at, WrittenVersion { at: commit.at, files: entry.files.iter().filter_map(judge).collect() }))
+        Some((entry.at, WrittenVersion { at: commit.at, files: entry.files.iter().filter_map(&mut judge).collect() }))
     };
     entries.iter().filter_map(version).collect()
 }
 
-/// Returns whether a file has the text and the dates of an entry; other keys, such as `supersedes`, say nothing about
-/// whether the fact holds.
-pub(crate) fn is_text_of(entry: &Entry, content: &FileContent) -> bool {
-    let text = |head: &Head| (head.title.clone(), head.body_fingerprint, head.recency());
-    content.text().is_some_and(|content| text(&read(KNOWLEDGE_FILE, content.as_bytes()).head) == text(&entry.head))
+/// Returns whether a version of a file has the text and the dates of an entry; other keys, such as `supersedes`, say
+/// nothing about whether the fact holds.
+pub(crate) fn is_text_of(entry: &Entry, contents: &FileContents<'_>, blob: &str) -> bool {
+    let text = |head: &Head| (head.title.clone(), head.body_fingerprint, head.created_at, head.updated_at);
+    let content = contents.text(blob, "");
+    content.is_some_and(|(_, content)| text(&read(KNOWLEDGE_FILE, content.as_bytes()).head) == text(&entry.head))
 }
 
-/// Returns where files are now that commits removed, if these or later ones renamed them.
+/// Returns the paths in `gone` that commits since `since` renamed, each with its later paths, the newest last.
+pub(crate) fn later_paths(
+    workspace: &Workspace,
+    tree: &WorkTree,
+    gone: &[&str],
+    since: DateTime<Utc>,
+) -> HashMap<String, Vec<String>> {
+    let touches =
+        if gone.is_empty() { BTreeMap::new() } else { by_path(tree.touches(gone, since).unwrap_or_default()) };
+    let removed = gone.iter().filter_map(|path| Some((*path, touches.get(*path)?.first()?.commit.as_str())));
+    renamed(workspace, tree, &removed.collect(), since)
+}
+
+/// Returns whether a commit removed the file.
+fn is_gone(touch: &Touch) -> bool {
+    touch.blob.bytes().all(|digit| digit == b'0')
+}
+
+/// Returns the later paths of files that commits removed, the newest last, if these or later ones renamed them.
 fn renamed(
     workspace: &Workspace,
     tree: &WorkTree,
     gone: &HashMap<&str, &str>,
     since: DateTime<Utc>,
-) -> HashMap<String, String> {
+) -> HashMap<String, Vec<String>> {
     let owned = |(path, commit): (&&str, &&str)| ((*path).to_owned(), (*commit).to_owned());
     let mut removed: Vec<(String, String)> = gone.iter().map(owned).collect();
-    let mut now: HashMap<String, String> = gone.keys().map(|path| ((*path).to_owned(), (*path).to_owned())).collect();
+    let mut later: HashMap<String, Vec<String>> = gone.keys().map(|path| ((*path).to_owned(), Vec::new())).collect();
     for _ in 0..MAX_RENAMES {
         if removed.is_empty() {
             break;
         }
         let found = tree.renames(&removed).unwrap_or_default();
-        for path in now.values_mut() {
-            if let Some(new) = found.get(path) {
-                path.clone_from(new);
-            }
+        for (first, paths) in &mut later {
+            paths.extend(found.get(paths.last().unwrap_or(first)).cloned());
         }
         // Some of them were renamed again.
         let lost: Vec<&str> = found.values().map(String::as_str).filter(|path| !is_present(workspace, path)).collect();
@@ -260,23 +287,23 @@ fn renamed(
         let last = |path: &&str| touches.iter().find(|touch| touch.path == **path);
         removed = lost.iter().filter_map(|path| Some(((*path).to_owned(), last(path)?.commit.clone()))).collect();
     }
-    now.retain(|_, path| is_present(workspace, path));
-    now
+    later
 }
 
 /// Returns whether a file that an entry names is gone, or has changed much, since the entry was `written`. A folder can
 /// be gone; changes in it do not count.
 fn stale_since(path: &str, written: i64, known: &FileHistory) -> Option<Staleness> {
-    let is_below = |touch: &&Touch| touch.path.strip_prefix(path).is_some_and(|rest| rest.starts_with('/'));
-    let since: Vec<&Touch> = known.touches.iter().filter(|touch| touch.at > written).collect();
     let path = path.to_owned();
     if !known.present.contains(&path) {
-        let last = since.iter().find(|touch| touch.path == path || is_below(touch))?;
+        let below = format!("{path}/");
+        let below = known.touches.range(below.clone()..).take_while(|(path, _)| path.starts_with(&below));
+        let all = known.touches.get(&path).into_iter().chain(below.map(|(_, touches)| touches)).flatten();
+        let last = all.filter(|touch| touch.at > written).min_by_key(|touch| Reverse(touch.at))?;
         return Some(Staleness::Gone { commit: last.commit.clone(), path });
     }
     let lines = *known.lines.get(&path)?;
     let mut changed = 0;
-    for touch in since.iter().rev().filter(|touch| touch.path == path) {
+    for touch in known.touches.get(&path)?.iter().rev().filter(|touch| touch.at > written) {
         changed += touch.lines;
         if is_rewritten(changed, lines) {
             return Some(Staleness::Rewritten { commit: touch.commit.clone(), path });
@@ -308,14 +335,14 @@ mod tests {
     #[track_caller]
     fn check(files: &[&str], written: &str, expected: Option<(&str, &str, bool)>) {
         let known = FileHistory {
-            touches: vec![
+            touches: by_path(vec![
                 touch("gone.rs", "deleted0", "2026-01-05", 100),
                 touch("old/x.rs", "deleted1", "2026-01-05", 10),
                 touch("much.rs", "second", "2026-01-04", 30),
                 touch("small.rs", "second", "2026-01-04", 9),
                 touch("dir/x.rs", "second", "2026-01-04", 900),
                 touch("much.rs", "first", "2026-01-03", 30),
-            ],
+            ]),
             present: ["much.rs", "small.rs", "dir", "same.rs"].map(str::to_owned).into(),
             lines: [("much.rs", 100), ("small.rs", 3), ("same.rs", 5), ("dir/x.rs", 1)]
                 .map(|(path, n)| (path.to_owned(), n))

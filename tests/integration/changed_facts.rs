@@ -5,7 +5,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::support::{Ran, TestBase, ids};
+use crate::support::{Ran, TestBase, ids, write_program};
 
 const KEEP_RS: &str = r#"//! Keeps connections open between requests.
 
@@ -674,6 +674,87 @@ fn a_diff_names_the_facts_that_it_touches() {
 }
 
 #[test]
+fn a_large_file_hides_no_change_of_another() {
+    let project = Project::with_keeper();
+    let large = "1,2,3,4,5,6,7,8\n".repeat(600_000);
+    project.0.write("data.csv", &large);
+    project.fact("data", "data.csv", "The column `price_total` is a sum.");
+    project.fact("bare", "data.csv", "It is large.");
+    project.commit("2026-02-11T00:00:00Z");
+    project.0.write("data.csv", large + "9\n");
+    project.keep("u64 = 30", "u64 = 60").commit("2026-03-01T00:00:00Z");
+    assert_eq!(project.doubts(), [of_name("idle", "IDLE_SECONDS")]);
+    let said = diff(&project, &["HEAD~", "--strict"], 1);
+    assert!(said.contains("touches `IDLE_SECONDS`"), "{said}");
+    // Whether a file that is not read has its names, nobody knows.
+    let unread = "the change of `data.csv`, which this entry names, could not be compared\n";
+    assert!(said.contains(unread) && said.matches("data.csv").count() == 1, "{said}");
+}
+
+#[test]
+fn a_gate_that_cannot_read_does_not_pass() {
+    let project = Project::with_keeper();
+    project.keep("u64 = 30", "u64 = 60").commit("2026-03-01T00:00:00Z");
+    let bin = project.0.home().join("bin");
+    fs::create_dir(&bin).unwrap();
+    let path = std::env::var("PATH").unwrap();
+    for (word, refused) in [("cat-file", "exit 1"), ("--batch", "exit 1"), ("--batch", "/bin/sleep 1.3")] {
+        let git = format!("case \" $* \" in *' {word} '*) {refused};; esac\nPATH='{path}' exec git \"$@\"\n");
+        write_program(&bin.join("git"), format!("#!/bin/sh\n{git}"));
+        let ran = project.0.with(["check", "--diff", "HEAD~", "--strict"]).env("PATH", &bin).run();
+        let expected = if refused == "exit 1" { "could not be compared" } else { "touches `IDLE_SECONDS`" };
+        assert!(ran.code == Some(1) && ran.stdout.contains(expected), "{word} {refused} {ran}");
+    }
+}
+
+#[test]
+fn a_diff_follows_earlier_renames() {
+    let project = Project::with_keeper();
+    for (from, to) in [("src/keep.rs", "src/kept.rs"), ("src/kept.rs", "src/last.rs")] {
+        project.git(&["mv", from, to], "");
+        project.commit("2026-03-01T00:00:00Z");
+    }
+    project.0.write("src/last.rs", KEEP_RS.replace("u64 = 30", "u64 = 60"));
+    let said = diff(&project, &["--strict"], 1);
+    assert!(said.contains("touches `IDLE_SECONDS` in `src/last.rs`"), "{said}");
+    project.commit("2026-03-02T00:00:00Z");
+    assert_eq!(diff(&project, &["HEAD~..HEAD"], 0), said);
+    // Without settings of the user.
+    project.git(&["config", "diff.renameLimit", "1"], "");
+    project.git(&["config", "diff.renames", "false"], "");
+    assert_eq!(diff(&project, &["HEAD~..HEAD"], 0), said);
+}
+
+#[test]
+fn a_restored_entry_is_as_old_as_its_text() {
+    let project = Project::with_keeper();
+    project.keep("u64 = 30", "u64 = 60").commit("2026-03-01T00:00:00Z");
+    let fact = project.0.read(".ralph/knowledge/idle.md");
+    fs::remove_file(project.0.at(".ralph/knowledge/idle.md")).unwrap();
+    project.0.write(".ralph/archive/knowledge/idle.md", &fact);
+    project.commit("2026-03-02T00:00:00Z");
+    fs::remove_file(project.0.at(".ralph/archive/knowledge/idle.md")).unwrap();
+    project.0.write(".ralph/knowledge/idle.md", &fact);
+    project.commit("2026-03-03T00:00:00Z");
+    assert_eq!(project.doubts(), [of_name("idle", "IDLE_SECONDS")]);
+}
+
+#[test]
+fn a_text_of_a_merge_is_compared_by_its_names() {
+    let project = Project::with_keeper();
+    project.git(&["checkout", "--quiet", "-b", "other"], "");
+    project.0.write("other", "");
+    project.commit("2026-02-11T00:00:00Z");
+    project.git(&["checkout", "--quiet", "main"], "");
+    project.git(&["merge", "--quiet", "--no-ff", "--no-commit", "other"], "");
+    let fact = project.0.read(".ralph/knowledge/idle.md");
+    project.0.write(".ralph/knowledge/idle.md", fact.replace("after 40", "after forty"));
+    project.commit("2026-02-12T00:00:00Z");
+    project.keep("u64 = 30", "u64 = 60").commit("2026-03-01T00:00:00Z");
+    assert_eq!(project.doubts(), [of_name("idle", "IDLE_SECONDS")]);
+}
+
+#[test]
 fn a_file_without_the_names_of_a_fact_has_its_own_rule() {
     let project = Project::new();
     let lines = |from: usize| (from..from + 40).map(|line| line.to_string() + "\n").collect::<String>();
@@ -704,6 +785,9 @@ fn facts_that_git_ignores_are_touched_too() {
     assert_eq!(diff(&project, &[], 0), "");
     project.keep("u64 = 30", "u64 = 60");
     assert!(diff(&project, &[], 0).contains("touches `IDLE_SECONDS`"));
+    // Whoever confirmed it after the commit knew of the change.
+    project.0.with(["edit", "idle", "--confirm"]).now("2026-03-03T00:00:00Z").run().says(0, "updated");
+    assert_eq!(diff(&project, &["--strict"], 0), "");
 }
 
 #[test]

@@ -218,7 +218,7 @@ const INDEX: &str = "-c core.splitIndex=false -c core.untrackedCache=false -c in
 /// What follows where trees are written.
 const LOOSE: &str = "-c core.looseCompression=0 ";
 /// Every call there is. `<object>` is a whole name of one.
-const CALLS: [&str; 41] = [
+const CALLS: [&str; 42] = [
     // Where the work tree is: the one call in which git has to look for itself.
     "rev-parse --is-inside-work-tree --show-toplevel --absolute-git-dir --git-path objects --git-path index --show-object-format --show-prefix",
     "config --null --get-regexp ^(filter\\..*|core\\.filemode)$",
@@ -231,22 +231,23 @@ const CALLS: [&str; 41] = [
     "TREE write-tree --missing-ok",
     "TREE diff-tree -r --no-renames --ignore-submodules=none --name-status -z <object> <object>",
     // What became of the files that knowledge speaks of.
-    "rev-list --no-merges --timestamp --max-age=1769904000 --max-count=10000 HEAD -- src/a.rs .ralph/knowledge/parser.md",
-    "-c core.bigFileThreshold=256k diff-tree --stdin -r --root -z --no-renames --no-ext-diff --no-textconv --raw --numstat -- src/a.rs .ralph/knowledge/parser.md",
+    "rev-list --timestamp --max-age=1769904000 --max-count=10000 HEAD -- src/a.rs .ralph/knowledge/parser.md",
+    "-c core.bigFileThreshold=256k diff-tree --stdin -r -c --root -z --no-renames --no-ext-diff --no-textconv --raw --numstat -- src/a.rs .ralph/knowledge/parser.md",
     "READ grep --count -z -I --no-color --no-line-number --no-column --no-textconv --no-recurse-submodules --full-name -e  -- src/a.rs",
-    "diff-tree --stdin -r -z -M --diff-filter=R --name-status --no-ext-diff --no-textconv",
+    "diff-tree --stdin -r -z -M -l1000 --diff-filter=R --name-status --no-ext-diff --no-textconv",
     "cat-file --batch --buffer",
+    "cat-file --batch-check --buffer",
     // What a change touches.
     "rev-parse --verify --quiet --end-of-options HEAD^{commit}",
     "rev-parse --verify --quiet --end-of-options HEAD~^{commit}",
     "merge-base <object> <object>",
     "ls-tree -r -z <object> -- .ralph/knowledge",
-    "-c core.bigFileThreshold=256k diff-tree -r -z -M --raw --numstat --no-ext-diff --no-textconv --no-color <object> <object> -- :(exclude,top,literal).ralph",
-    "INDEX -c core.bigFileThreshold=256k diff-index --ignore-submodules -r -z -M --raw --numstat --no-ext-diff --no-textconv --no-color <object> -- :(exclude,top,literal).ralph",
+    "-c core.bigFileThreshold=256k diff-tree -r -z -M -l1000 --raw --numstat --no-ext-diff --no-textconv --no-color <object> <object> -- :(exclude,top,literal).ralph",
+    "INDEX -c core.bigFileThreshold=256k diff-index --ignore-submodules -r -z -M -l1000 --raw --numstat --no-ext-diff --no-textconv --no-color <object> -- :(exclude,top,literal).ralph",
     // Which files have other names now.
     "rev-parse --verify HEAD",
     "rev-list --no-merges --max-count=1000 HEAD",
-    "diff-tree --stdin -r -z -M --diff-filter=R --name-status --no-ext-diff --no-textconv --no-commit-id",
+    "diff-tree --stdin -r -z -M -l1000 --diff-filter=R --name-status --no-ext-diff --no-textconv --no-commit-id",
     // How the memory is doing.
     "READ check-ignore -z --stdin",
     "READ ls-files -z -- .ralph/cache .ralph/state",
