@@ -132,7 +132,7 @@ pub(crate) fn files_and_patterns<'a>(files: impl Iterator<Item = &'a str>) -> (V
     let (patterns, files): (Vec<&str>, _) = files.map(trimmed).partition(|file| is_pattern(file));
     let (left_out, patterns): (Vec<&str>, Vec<&str>) = patterns.iter().partition(|pattern| pattern.starts_with('!'));
     let left_out = left_out.iter().take(MAX_LEFT_OUT).map(|path| anywhere(trimmed(path.trim_start_matches('!'))));
-    let left_out: String = left_out.map(|path| format!("{LEAVES_OUT}{path}")).collect();
+    let left_out = left_out.fold(String::new(), |all, path| format!("{all}{LEAVES_OUT}{path}"));
     (files, patterns.iter().map(|pattern| anywhere(pattern) + &left_out).collect())
 }
 

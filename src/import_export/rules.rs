@@ -25,7 +25,9 @@ pub(super) fn read(_: &Workspace, request: &ImportRequest, file: &ImportFile, co
     files.retain(|pattern| !is_for_all && is_project_path(pattern.trim_end_matches('/')));
     if let Some(folder) = file.around(request.source) {
         // Those of a folder are about the files in it.
-        files.iter_mut().for_each(|pattern| *pattern = in_folder(folder, pattern));
+        for pattern in &mut files {
+            *pattern = in_folder(folder, pattern);
+        }
         if files.is_empty() {
             files.push(in_folder(folder, "**"));
         }
