@@ -15,6 +15,7 @@ use super::fillers::{MIN_WORDS, fact_of, is_template, n_words, no_fact};
 use super::gathered::{Fact, SourceContent};
 use super::report::ImportOrigin;
 use super::request::ImportRequest;
+use super::sources::is_instructions;
 use crate::entry::knowledge::Knowledge;
 use crate::entry::outline::{OutlineHeading, headings};
 use crate::entry::path::in_folder;
@@ -183,6 +184,9 @@ pub(super) fn sections(workspace: &Workspace, request: &ImportRequest, file: &Im
 
 /// Returns whether the heading of a file of instructions says more than the name of its folder and what all such files are.
 fn says_more(heading: &str, folder: &str) -> bool {
+    if is_instructions(heading) {
+        return false;
+    }
     let (name, heading) = (folder.to_lowercase(), heading.to_lowercase());
     let words = |text: &str| -> Vec<String> {
         text.split(|letter: char| !letter.is_alphanumeric())

@@ -285,8 +285,11 @@ impl<'a> Renaming<'a> {
             return before.filter(|_| after != before).map(|other| self.id_or_name(other.id()));
         }
         let by_id = Id::parse(target).is_some_and(|id| id.stem() == self.from.stem());
-        let by_title = fold(target) == fold(&self.live.head(self.row).title);
-        if !by_id && !by_title && after == Some(NamedEntry::Live(&self.id)) {
+        let title = fold(&self.live.head(self.row).title);
+        let by_title = fold(target) == title;
+        // A call that was cut off gave the entry its title, and the second one completes the links.
+        let is_second = title == fold(self.title);
+        if !by_id && !by_title && !is_second && after == Some(NamedEntry::Live(&self.id)) {
             return None;
         }
         if let Some(id) = Id::parse(target)

@@ -638,7 +638,7 @@ fn sections_say_what_their_file_is_about() {
     );
     // What every such file or all of the project is called says nothing.
     for heading in
-        ["AGENTS.md", "Project guidelines", "CLAUDE.md", "Repository Guidelines", "Instructions for AI agents"]
+        ["AGENTS.md", "Project guidelines", "AGENTS.md (Root)", "Repository Guidelines", "Instructions for AI agents"]
     {
         check("AGENTS.md", &format!("# {heading}\n\n## Restart\n\nRestart with systemctl.\n"), &["title: \"Restart\""]);
     }
