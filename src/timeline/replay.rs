@@ -35,8 +35,9 @@ use crate::workspace::Workspace;
 /// # Memory::init(root)?;
 /// # let memory = Memory::open(root)?;
 /// memory.add(&Knowledge::new("Decimal money", ["invoice", "money"], "Never a float."))?;
+/// let run = memory.new_run();
 /// for outcome in [Outcome::Failed, Outcome::Done] {
-///     let attempt = memory.begin(&Task::new("Sum up the money of an invoice"), &memory.new_run())?;
+///     let attempt = memory.begin(&Task::new("Sum up the money of an invoice"), &run)?;
 ///     memory.finish(&attempt, &Report { outcome: Some(outcome), ..Report::default() })?;
 /// }
 /// let replay = memory.replay(&StatsFilter::default(), None)?;
