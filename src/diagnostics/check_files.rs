@@ -126,7 +126,7 @@ fn naming_files(workspace: &Workspace, live: &Catalog) -> Vec<(String, Head)> {
         .collect()
 }
 
-/// Reports the entries that the changes of a range touch. Its ends are those of [`WorkTree::range`].
+/// Reports the entries that the changes of a range touch. A range is one of `git diff`.
 pub(crate) fn check_diff(workspace: &Workspace, range: &str) -> Result<CheckReport> {
     let live = workspace.catalog(Area::Live);
     workspace.check_whole(&live)?;
