@@ -67,10 +67,9 @@ pub(crate) fn hash_of(body: &str) -> String {
     format!("{:016x}", xxh3_64(nfc(&body).as_bytes()))
 }
 
-/// Returns whether a body is still the one that was imported.
-pub(crate) fn is_unedited(imported: &Map<String, Value>, body: &str) -> bool {
-    let hash = hash_of(body);
-    ["hash", RELINKED].iter().any(|key| imported.get(*key).and_then(Value::as_str) == Some(hash.as_str()))
+/// Returns whether a body with this fingerprint is still the one that was imported.
+pub(crate) fn is_unedited(imported: &Map<String, Value>, hash: &str) -> bool {
+    ["hash", RELINKED].iter().any(|key| imported.get(*key).and_then(Value::as_str) == Some(hash))
 }
 
 /// Returns the change that notes something about the import of an entry with this text; `None` of one that was not

@@ -2,8 +2,8 @@
 //!
 //! An id means the entry that has it, live or archived; else the live entry that had it before it was renamed, else the
 //! archived one. An id without a folder that means none of them means the only entry that has or had this name in a folder,
-//! a live one before an archived one. A link, and what a person calls an entry, may also be a title; an entry that has the title comes before one that had it,
-//! and both before the one that was imported from a file of that path or name.
+//! a live one before an archived one. A link, and what a person calls an entry, may also be a title; an entry that has the
+//! title comes before one that had it, and both before the one that was imported from a file of that path or name.
 
 use std::collections::{HashMap, HashSet};
 

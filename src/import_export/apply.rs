@@ -92,12 +92,15 @@ fn bring_back(
     known: &mut HashMap<String, ImportedBefore>,
     facts: &[Fact],
 ) -> Result<()> {
+    let returns = |fact: &&Fact| known.get(&fact.key).is_some_and(|before| before.was_gone && !before.is_live);
+    let returning: Vec<&Fact> = facts.iter().filter(returns).collect();
+    if returning.is_empty() {
+        return Ok(());
+    }
     let titles = live_titles(&write.live, &HashMap::new());
     let mut moves = Vec::new();
-    for fact in facts {
-        let Some(before) = known.get(&fact.key).filter(|before| before.was_gone && !before.is_live) else {
-            continue;
-        };
+    for fact in returning {
+        let Some(before) = known.get(&fact.key) else { continue };
         let to = knowledge::live_path(&before.path);
         let (text, _) = body_fingerprint(&fact.knowledge.body);
         let is_live =

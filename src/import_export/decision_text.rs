@@ -146,7 +146,7 @@ impl Statements {
         }
     }
 
-    /// Reads an item of a list below a key; `None` if it is none.
+    /// Reads an item of a list below a key; `None` for any other line.
     fn read_item(&mut self, key: RecordPart, line: &str, lookup: &RecordLookup<'_>) -> Option<bool> {
         let reading = read(&format!("{} {line}", key.verb()), SentencePlace::Value, lookup);
         let is_item = !reading.supersessions.is_empty();

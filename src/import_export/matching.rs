@@ -91,6 +91,9 @@ pub(super) fn follow_moves(
     let own = own.into_iter().filter_map(|key| known.remove(&key).map(|before| (Some(key), before)));
     let mut lost: Vec<(Option<String>, ImportedBefore)> = own.collect();
     lost.extend(elsewhere.into_iter().map(|before| (None, before)));
+    // Most imports have lost nothing, and the texts need no fingerprints.
+    let hashes: Vec<String> =
+        facts.iter().filter(|_| !lost.is_empty()).map(|fact| hash_of(&fact.knowledge.body)).collect();
     for (by_title, by_text) in [(true, true), (false, true), (true, false)] {
         let named = |title: &str, hash: &str| -> (Option<String>, Option<String>) {
             (by_title.then(|| title.to_owned()), by_text.then(|| hash.to_owned()))
@@ -103,8 +106,8 @@ pub(super) fn follow_moves(
             *n_lost.entry(name_of(before)).or_default() += 1;
         }
         let mut new: HashMap<_, Vec<&Fact>> = HashMap::new();
-        for fact in facts.iter().filter(|fact| !known.contains_key(&fact.key)) {
-            let name = named(&fact.knowledge.title, &hash_of(&fact.knowledge.body));
+        for (fact, hash) in facts.iter().zip(&hashes).filter(|(fact, _)| !known.contains_key(&fact.key)) {
+            let name = named(&fact.knowledge.title, hash);
             if n_lost.get(&name) == Some(&1) {
                 new.entry(name).or_default().push(fact);
             }

@@ -118,7 +118,7 @@ fn read(text: &str) -> Option<ImportedBefore> {
     let has = |name: &str| imported.get(name).is_some_and(Value::is_string);
     ["source", "id", "hash"].into_iter().all(has).then_some(())?;
     let hash = hash_of(&text[split.body..]);
-    let is_unedited = is_unedited(&imported, &text[split.body..]);
+    let is_unedited = is_unedited(&imported, &hash);
     imported.remove(RELINKED);
     let was_gone = imported.remove(GONE).is_some();
     Some(ImportedBefore { imported, hash, is_unedited, was_gone, ..ImportedBefore::default() })

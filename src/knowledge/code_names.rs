@@ -462,7 +462,7 @@ mod tests {
         check("a.rs", "const LIMITS: u8 = 3;\n// LIMIT", "", "nowhere");
         check("a.py", "LIMIT = 3 # a", "'''LIMIT\n'''\nLIMIT=3", "same");
         check("a.py", "\"\"\"Has LIMIT.\"\"\"\nLIMIT = \"#1\"", "LIMIT = \"#2\"", "LIMIT");
-        // A string over several lines is no comment, and what follows is none either.
+        // A string over several lines is not a comment, and neither is what follows.
         check("a.py", "X = \"\"\"\na LIMIT # b\n\"\"\"\ntake()", "X = \"\"\"\na LIMIT # c\n\"\"\"\ntake()", "LIMIT");
         check("a.py", "X = \"\"\"\na\n\"\"\"\ntake(1)", "X = \"\"\"\na\n\"\"\"\ntake(2)", "take");
         check("a.ts", "const url = 'http://a' + LIMIT;", "const url = 'http://b' + LIMIT;", "LIMIT");

@@ -216,7 +216,7 @@ impl<'a> Renaming<'a> {
         {
             changed = signed(path, &text, format!("{head}{body}"), false)?;
             let relinked = noted(&text, |imported, old| {
-                if is_unedited(imported, old) {
+                if is_unedited(imported, &hash_of(old)) {
                     imported.insert(RELINKED.to_owned(), hash_of(&body).into());
                 }
             });

@@ -368,7 +368,7 @@ const CHANGES: [Change; 40] = [
     change("flight", "the constant beside it changes", false, &[|c| c.replace("4096", "8192")]),
     change(
         "flight",
-        "a longer name aligns the constants anew",
+        "a longer name realigns the constants",
         false,
         &[|c| {
             c.replace(
