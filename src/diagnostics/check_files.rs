@@ -6,6 +6,7 @@
 use serde::Serialize;
 
 use super::check as rules;
+use super::copies::copies;
 use super::doctor::judge;
 use super::foreign::tell_foreign_once;
 use super::gather::facts;
@@ -67,6 +68,7 @@ pub(crate) fn check(workspace: &Workspace, semantic: SemanticStatus, others: Vec
     findings.extend(rules::usefulness(&entries, &attempts));
     findings.extend(stale_entries(workspace, &live));
     findings.extend(gone_sources(workspace, &live));
+    findings.extend(copies(workspace, &live, &archive));
     let mut lines = SourceLines::new(workspace);
     findings.for_each(|problem| lines.locate(problem));
     drop(comparing);

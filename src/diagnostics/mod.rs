@@ -7,6 +7,7 @@
 
 mod check;
 mod check_files;
+mod copies;
 mod doctor;
 mod fix;
 mod foreign;

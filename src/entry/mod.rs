@@ -31,6 +31,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 
 use crate::text::{choice, nfc};
+use path::COPIES;
 
 pub use attempt::{Attempt, AttemptHead, Difficulty, Experiment, Files, Outcome, Sections, Validation};
 pub(crate) use head::{Entry, Head, Link};
@@ -109,7 +110,7 @@ impl Id {
         }
         match kind {
             "knowledge" => Some(Id(format!("knowledge/{}", rest.strip_prefix("events/").unwrap_or(rest)))),
-            "journal" => {
+            "journal" | COPIES => {
                 let run = folder.map(|folder| folder.rsplit('/').next().unwrap_or(folder));
                 Some(Id(run.map_or_else(|| format!("journal/{stem}"), |run| format!("journal/{run}/{stem}"))))
             }

@@ -17,6 +17,11 @@ const MAX_BRACES: usize = 4;
 const MAX_LEFT_OUT: usize = 20;
 /// Comes before each path that a pattern leaves out.
 const LEAVES_OUT: &str = "\u{1f}";
+/// The folder of the attempts that other work trees of the clone recorded, in the place of `journal`. Its files are in git's
+/// common folder.
+pub(crate) const COPIES: &str = "journal@clone";
+/// The same in the archive.
+pub(crate) const ARCHIVED_COPIES: &str = "archive/journal@clone";
 /// The prefix of a displayed path.
 pub(crate) const MEMORY_FOLDER: &str = ".ralph/";
 
@@ -74,6 +79,12 @@ impl AsRef<Path> for EntryPath {
 /// Returns the displayed form of a path that is relative to `.ralph/`: relative to the folder that holds `.ralph/`.
 pub(crate) fn display_path(path: &str) -> String {
     format!("{MEMORY_FOLDER}{path}")
+}
+
+/// Returns whether a path, relative to `.ralph/`, is below [`COPIES`] or [`ARCHIVED_COPIES`].
+pub(crate) fn is_copy(path: &str) -> bool {
+    let rest = path.strip_prefix("archive/").unwrap_or(path).strip_prefix(COPIES);
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 /// Returns whether a path names a file of the project, which git can be asked about.

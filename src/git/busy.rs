@@ -1,15 +1,11 @@
 //! Whether git is running in a work tree, determined without starting git.
 
-use std::fs::{self, File};
-use std::io::Read as _;
+use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use rustix::fs::{Mode, OFlags};
-
-/// The longest `.git` file that is read, in bytes: it contains one path.
-const MAX_GIT_FILE: u64 = 8 * 1024;
+use crate::store::git_dir;
 
 /// The options of `git` itself that take the next word as their value.
 const WITH_VALUE: [&str; 7] = ["-C", "-c", "--git-dir", "--work-tree", "--namespace", "--config-env", "--attr-source"];
@@ -66,23 +62,6 @@ fn subcommand(words: &[u8]) -> Option<&[u8]> {
             return Some(word);
         }
     }
-}
-
-/// Returns the repository of a folder that is the top of a work tree.
-fn git_dir(folder: &Path) -> Option<PathBuf> {
-    let path = folder.join(".git");
-    let found = fs::metadata(&path).ok()?;
-    if found.is_dir() {
-        return path.join("HEAD").symlink_metadata().is_ok().then_some(path);
-    }
-    // Opening a pipe would block, and one may have replaced the file in the meantime.
-    let file = rustix::fs::open(&path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty()).ok()?;
-    let file = Some(File::from(file)).filter(|file| file.metadata().is_ok_and(|stat| stat.is_file()))?;
-    let mut bytes = Vec::new();
-    file.take(MAX_GIT_FILE).read_to_end(&mut bytes).ok()?;
-    let end = bytes.iter().rposition(|byte| !matches!(byte, b'\n' | b'\r'))?;
-    let target = bytes[..=end].strip_prefix(b"gitdir: ")?;
-    Some(folder.join(std::ffi::OsStr::from_bytes(target)))
 }
 
 #[cfg(test)]

@@ -41,7 +41,26 @@ pub(super) const BIG_FILE: &str = "core.bigFileThreshold=256k";
 const COMPARED: [&str; 9] =
     ["diff-tree", "--stdin", "-r", "-c", "--root", "-z", "--no-renames", "--no-ext-diff", "--no-textconv"];
 
+/// The names of the default branch, in the order in which they are tried.
+const DEFAULT_BRANCHES: [&str; 4] =
+    ["refs/remotes/origin/HEAD", "refs/heads/main", "refs/heads/master", "refs/heads/trunk"];
+
 impl WorkTree {
+    /// Returns the files in these folders that the tree of the default branch had at a time; none if git does not answer, or
+    /// there is no branch of a usual name.
+    pub(crate) fn held_before(&self, at: DateTime<Utc>, folders: &[&str]) -> Vec<String> {
+        let newest = |branch: &'static str| {
+            let call = self.call(&["rev-list", "--max-count=1"]).number("--before=", at.timestamp());
+            call.word(branch).patience(PATIENCE).line().ok()?
+        };
+        let held = DEFAULT_BRANCHES.into_iter().find_map(newest).and_then(|commit| {
+            let paths: Vec<String> = folders.iter().map(|folder| format!("{}{folder}", self.prefix)).collect();
+            let call = self.call(&["ls-tree", "-r", "-z", "--name-only", "--full-tree"]).value(&commit).paths(paths);
+            call.patience(PATIENCE).ask_all().ok()
+        });
+        names(&held.unwrap_or_default()).map(|path| self.below(path)).collect()
+    }
+
     /// Returns the changes to these paths, and to those below them, in commits since `since`, the newest first; if
     /// there are too many, only the newest. Paths are relative to the folder above the given one, which is the project
     /// of a memory. Of a merge, only files that differ from all of its parents count, without a number of lines: the other

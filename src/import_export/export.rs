@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use crate::entry::path::display_path;
+use crate::entry::path::{display_path, is_copy};
 use crate::entry::{Id, frontmatter};
 use crate::error::{Error, Problem, Result};
 use crate::index::catalog::{Area, Catalog};
@@ -51,7 +51,9 @@ pub(crate) fn export(workspace: &Workspace) -> Result<ExportStream<'_>> {
     if let Some(error) = areas.iter().find_map(|catalog| unlisted(&workspace.store, catalog)) {
         return Err(error);
     }
-    let of = |catalog: &Catalog| catalog.rows().map(|row| catalog.path(row)).collect::<Vec<_>>();
+    let of = |catalog: &Catalog| {
+        catalog.rows().map(|row| catalog.path(row)).filter(|path| !is_copy(path)).collect::<Vec<_>>()
+    };
     let mut paths: Vec<String> = areas.iter().flat_map(of).collect();
     paths.push(CONFIG.to_owned());
     paths.sort_unstable_by(|one, other| other.cmp(one));

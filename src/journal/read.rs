@@ -7,6 +7,7 @@ use std::collections::HashSet;
 
 use chrono::{DateTime, Utc};
 
+use crate::entry::path::{ARCHIVED_COPIES, COPIES, is_copy};
 use crate::entry::{self, AHEAD, Attempt, Head, Id, Outcome};
 use crate::error::Result;
 use crate::index::catalog::{Area, Catalog, RowId};
@@ -35,7 +36,11 @@ pub(crate) fn summaries(
     for catalog in catalogs {
         for row in rows(catalog) {
             let id = catalog.id(row).filter(|_| catalog.is_indexable(row));
-            let summary = id.and_then(|id| AttemptSummary::new(id, catalog.head(row)));
+            let mut summary = id.and_then(|id| AttemptSummary::new(id, catalog.head(row)));
+            if let Some(summary) = summary.as_mut().filter(|_| is_copy(&catalog.path(row))) {
+                // The state in which it left another work tree says nothing about this one.
+                summary.head.tree = None;
+            }
             summaries.extend(summary.filter(|summary| known.insert(summary.id.clone())));
         }
     }
@@ -82,7 +87,12 @@ pub(crate) fn attempt_at(workspace: &Workspace, path: &str) -> Option<Attempt> {
 /// [`Error::Io`](crate::Error::Io).
 pub(crate) fn has_attempts(workspace: &Workspace, run_id: &str) -> Result<bool> {
     let is_empty = |folder: &str| workspace.store.names(&format!("{folder}/{run_id}")).map(|names| names.is_empty());
-    Ok(!is_empty("journal")? || !is_empty("archive/journal")?)
+    for folder in ["journal", "archive/journal", COPIES, ARCHIVED_COPIES] {
+        if !is_empty(folder)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Returns the id and the title of the task with this id or, if there is none, of the last task with this title.

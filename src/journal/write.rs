@@ -5,8 +5,9 @@
 use std::collections::BTreeSet;
 
 use super::names::{BEGUN, MAX_NUMBER, check_number, journal_path};
-use super::read::{attempts_of_run, attempts_of_task};
+use super::read::{attempts_of_run, attempts_of_task, both_areas, path_of};
 use crate::entry::attempt::NO_REPORT;
+use crate::entry::path::{ARCHIVED_COPIES, COPIES};
 use crate::entry::{self, Attempt, Files, Outcome, Sections};
 use crate::error::{Error, Result};
 use crate::store::{Created, Lock};
@@ -43,6 +44,8 @@ pub(crate) fn next_number(workspace: &Workspace, run_id: &str) -> Result<u32> {
         (format!("state/{BEGUN}"), format!("{run_id}-")),
         (format!("journal/{run_id}"), String::new()),
         (format!("archive/journal/{run_id}"), String::new()),
+        (format!("{COPIES}/{run_id}"), String::new()),
+        (format!("{ARCHIVED_COPIES}/{run_id}"), String::new()),
     ] {
         let names = workspace.store.names(&folder)?;
         taken.extend(names.iter().filter_map(|name| of_name(name.to_str()?, &prefix)));
@@ -60,8 +63,8 @@ pub(crate) fn recorded_before(workspace: &Workspace, attempt: &Attempt) -> Optio
     // An attempt that was never begun may have been written under another run.
     let of_task = attempt.task_id.as_ref().map(|task_id| attempts_of_task(workspace, task_id)).unwrap_or_default();
     let mut all = attempts_of_run(workspace, &attempt.run_id).into_iter().chain(of_task);
-    let (_, known) = all.find(|(_, known)| key(known) == key(attempt))?;
-    Some((journal_path(&known.run_id, known.head.iteration), known))
+    let (id, known) = all.find(|(_, known)| key(known) == key(attempt))?;
+    Some((path_of(&both_areas(workspace).each_ref(), &id)?, known))
 }
 
 /// Returns whether two reports are about the same attempt: the task is the same, the outcome is the same or a success

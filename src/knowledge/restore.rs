@@ -8,12 +8,12 @@ use serde::Serialize;
 use super::write::{edited, located, refuse_unlisted, settle};
 use super::written::{WriteAction, Written};
 use crate::entry::edit::Change;
-use crate::entry::path::display_path;
+use crate::entry::path::{COPIES, display_path, is_copy};
 use crate::entry::written::{FINGERPRINTS, fingerprint};
 use crate::entry::{self, Entry, Head, Id, Kind};
 use crate::error::{Error, Problem, Result};
 use crate::index::catalog::{Area, Catalog, RowId};
-use crate::store::{Lock, LoggedChange, LoggedOperation, version_of};
+use crate::store::{Created, Lock, LoggedChange, LoggedOperation, TreeEntry, version_of};
 use crate::text::{fold, nfc};
 use crate::workspace::{Workspace, current_id, live_entry, no_such_entry};
 
@@ -62,6 +62,14 @@ pub(crate) fn restore(workspace: &Workspace, id: &Id, version: Option<&str>) -> 
     let id = &current_id(&live, &archive, id)?;
     let missing = || no_such_entry(&workspace.store, &[&archive, &live], id);
     let mut restored = match (archive.row_of_id(id), live.row_of_id(id)) {
+        (Some(row), _) if version.is_none() && is_copy(&archive.path(row)) => {
+            let copy = archive.path(row);
+            workspace.store.move_to(&lock, &copy, &live_path(&copy))?;
+            write_copy(workspace, &lock, &live_path(&copy))?
+        }
+        (None, Some(row)) if version.is_none() && is_copy(&live.path(row)) => {
+            write_copy(workspace, &lock, &live.path(row))?
+        }
         (Some(row), _) if version.is_none() => {
             let from = archive.path(row);
             let to = live_path(&from);
@@ -75,6 +83,18 @@ pub(crate) fn restore(workspace: &Workspace, id: &Id, version: Option<&str>) -> 
                 workspace.store.move_to(&lock, &from, &to)?;
                 Written::new(WriteAction::Restored, target, archive.head(row).title, &to)
             }
+        }
+        (None, None) => {
+            let left = left_by_trees(workspace, id, version).ok_or_else(missing)?;
+            if workspace.store.create(&lock, &left.path, &left.bytes)? == Created::Exists {
+                return Err(Error::Conflict { path: workspace.store.memory().join(left.path), kept: None });
+            }
+            let title = entry::read(&left.path, &left.bytes).head.title;
+            Written::new(WriteAction::Restored, id.clone(), title, &left.path)
+        }
+        (_, Some(row)) if version.is_some_and(|tree| left_by_trees(workspace, id, Some(tree)).is_some()) => {
+            let left = left_by_trees(workspace, id, version).ok_or_else(missing)?;
+            put_back(workspace, &lock, (&live, row), &left.bytes)?
         }
         (_, Some(row)) => {
             let versions = logged_versions(workspace, (&live, &archive), row)?;
@@ -92,6 +112,24 @@ pub(crate) fn restore(workspace: &Workspace, id: &Id, version: Option<&str>) -> 
     };
     settle(workspace, &lock, &mut restored);
     Ok(restored)
+}
+
+/// Returns the last text that a work tree which is gone left of an entry; that of this tree, if one is named.
+fn left_by_trees(workspace: &Workspace, id: &Id, tree: Option<&str>) -> Option<TreeEntry> {
+    let left = workspace.store.entries_of_gone_trees().into_iter();
+    let of_id = left.filter(|left| Id::of_path(&left.path).as_ref() == Some(id));
+    of_id.filter(|left| tree.is_none_or(|tree| left.tree == tree)).max_by_key(|left| left.written)
+}
+
+/// Writes the file of an attempt of which only a copy is left.
+fn write_copy(workspace: &Workspace, lock: &Lock, copy: &str) -> Result<Written> {
+    let path = copy.replacen(COPIES, "journal", 1);
+    let bytes = workspace.read_bytes(copy)?;
+    if workspace.store.restore(lock, &path, &bytes, None)? == Created::Exists {
+        return Err(Error::Conflict { path: workspace.store.memory().join(path), kept: None });
+    }
+    let id = Id::of_path(&path).ok_or_else(|| Error::OutsideRoot { path: path.clone().into() })?;
+    Ok(Written::new(WriteAction::Restored, id, entry::read(&path, &bytes).head.title, &path))
 }
 
 /// Returns the texts that the undo log has of the entry in a row of the live catalog, the newest first and each once.

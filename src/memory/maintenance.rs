@@ -1,8 +1,10 @@
 //! Archiving unused entries, and merging learnings that say the same.
 
+use std::path::PathBuf;
+
 use super::Memory;
-use crate::entry::Id;
-use crate::error::Result;
+use crate::entry::{EntryPath, Id};
+use crate::error::{IoContext as _, Result};
 use crate::knowledge::tidy::{self, TidyReport};
 
 impl Memory {
@@ -43,7 +45,11 @@ impl Memory {
     /// became part of another and could not be moved is superseded, so no context has it twice, and a later call archives it.
     pub fn tidy(&self, dry_run: bool) -> Result<TidyReport> {
         let _operation = self.operation("tidy");
-        tidy::tidy(&self.workspace, dry_run)
+        let report = tidy::tidy(&self.workspace, dry_run)?;
+        if !dry_run {
+            self.workspace.prune_copies();
+        }
+        Ok(report)
     }
 
     /// Moves these live entries to the archive: knowledge, events or attempts. Either all of them are moved, or none.
@@ -72,5 +78,42 @@ impl Memory {
     pub fn archive(&self, ids: &[Id]) -> Result<TidyReport> {
         let _operation = self.operation("archive");
         tidy::archive(&self.workspace, ids)
+    }
+
+    /// Removes entries for good, live or archived: knowledge, events or attempts, these in all work trees of the clone. Nothing
+    /// brings them back but [`Memory::undo`]. Returns the files that were removed.
+    ///
+    /// ```
+    /// use ralph_memory::{Knowledge, Memory};
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let root = folder.path();
+    /// # Memory::init(root)?;
+    /// # let memory = Memory::open(root)?;
+    /// let id = memory.add(&Knowledge::new("Wifi of the office", ["wifi"], "It is on the wall."))?.id;
+    /// assert_eq!(memory.forget(std::slice::from_ref(&id))?[0].as_str(), ".ralph/knowledge/wifi-of-the-office.md");
+    /// assert!(memory.show(&id).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Memory::archive`]. Files before the one that cannot be removed stay removed.
+    pub fn forget(&self, ids: &[Id]) -> Result<Vec<EntryPath>> {
+        let _operation = self.operation("archive --forget");
+        tidy::forget(&self.workspace, ids)
+    }
+
+    /// Removes the copies of attempts that the work trees of this clone share, and returns their folder; `None` if there are
+    /// none. What no work tree has in a file is lost.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`](crate::Error::Io).
+    #[doc(hidden)]
+    pub fn remove_copies(&self) -> Result<Option<PathBuf>> {
+        let path = self.workspace.store.copies_path().unwrap_or_default();
+        let removed = self.workspace.store.clear_copies().io("remove", &path)?;
+        Ok(removed.then_some(path))
     }
 }

@@ -205,7 +205,10 @@ impl Memory {
         Ok(Memory::of(store, settings, problems))
     }
 
-    fn of(store: Store, settings: Settings, problems: Vec<crate::error::Problem>) -> Memory {
+    fn of(mut store: Store, settings: Settings, problems: Vec<crate::error::Problem>) -> Memory {
+        if !settings.git_common {
+            store.leave_copies();
+        }
         let semantic = SemanticMemory::new(&settings, store.root());
         let workspace = Workspace {
             store,

@@ -13,7 +13,7 @@ use super::refusal::{is_of_agent, is_of_one, notes_with, reason_of};
 use crate::agent_output::elements::{self, ParsedSigils, Refused, SUGGESTIONS_HEADING};
 use crate::agent_output::transcript::Format;
 use crate::entry::knowledge::Knowledge;
-use crate::entry::path::{MEMORY_FOLDER, display_path};
+use crate::entry::path::{COPIES, MEMORY_FOLDER, display_path};
 use crate::entry::{Attempt, AttemptHead, Id, Outcome};
 use crate::error::{Error, Problem, Result};
 use crate::journal::history::{
@@ -193,6 +193,12 @@ fn write(
     let telling = telling(&attempt);
     let is_new = known.is_none() && told.is_none();
     let (path, attempt) = match (known, told) {
+        (Some((copy, known)), _) if copy.starts_with(COPIES) => {
+            // The call that wrote it was killed before it wrote the file.
+            let path = copy.replacen(COPIES, "journal", 1);
+            workspace.store.restore(&lock, &path, &workspace.read_bytes(&copy)?, None)?;
+            (path, known)
+        }
         (Some(known), _) => known,
         (None, Some(path)) => (path.clone(), complete_attempt(workspace, &lock, &path, (attempt, is_claimed))?),
         (None, None) => write_attempt(workspace, &lock, attempt)?,

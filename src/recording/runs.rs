@@ -55,7 +55,7 @@ pub(super) fn recent_run_in(workspace: &Workspace, catalog: &Catalog) -> Option<
     let since = now - TimeDelta::hours(ACTIVE_HOURS);
     let first = (since - TimeDelta::hours(LONGEST_HOURS)).timestamp();
     let in_time = first..=latest_start(now);
-    let recent = catalog.journal_rows().filter(|row| in_time.contains(&catalog.recency(*row)));
+    let recent = catalog.own_journal_rows().filter(|row| in_time.contains(&catalog.recency(*row)));
     let finished = recent.filter_map(|row| {
         let run = run_of(&catalog.id(row)?)?;
         Some((AttemptSummary::new(catalog.id(row)?, catalog.head(row))?.ended_at(), run))
@@ -71,7 +71,7 @@ pub(crate) fn newest_run(workspace: &Workspace) -> Option<String> {
     let catalog = workspace.catalog(Area::Live);
     let now = workspace.now();
     let latest = latest_start(now);
-    let in_time = catalog.journal_rows().filter(|row| catalog.recency(*row) <= latest);
+    let in_time = catalog.own_journal_rows().filter(|row| catalog.recency(*row) <= latest);
     let finished = in_time.filter_map(|row| Some((catalog.recency(row), run_of(&catalog.id(row)?)?)));
     let begun = begun(workspace).unwrap_or_default().into_iter();
     let begun = begun.map(|iteration| (iteration.started_at.min(now).timestamp(), iteration.run_id));

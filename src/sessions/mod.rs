@@ -200,6 +200,7 @@ impl<'a> RunningHook<'a> {
             && let Ok(lock) = self.workspace.lock_within_git()
         {
             let _ = self.workspace.write_hints(&lock);
+            self.workspace.prune_copies();
         }
     }
 

@@ -77,7 +77,7 @@ mod tests {
     }
 
     /// Every setting with a value that is not its default.
-    const OTHER_VALUES: [(&str, &str); 33] = [
+    const OTHER_VALUES: [(&str, &str); 34] = [
         ("search.limit", "1"),
         ("context.budget", "1"),
         ("strategy.name", "\"fixed\""),
@@ -93,6 +93,7 @@ mod tests {
         ("events.from_output", "true"),
         ("events.limits", "{ per_task = 1, per_section = 1, per_feature = 1, per_project = 1, in_all = 1 }"),
         ("git.commit", "\"each-iteration\""),
+        ("git.common", "false"),
         ("sessions.record", "\"nothing\""),
         ("experiment.share", "0.2"),
         ("secrets.allowed", "[\"0123abcd\"]"),

@@ -72,6 +72,8 @@ settings! {
         "the most events that are shown and found, the most important first, then the newest";
     pub(crate) git_commit: CommitPolicy = CommitPolicy::default(), "git.commit", OfType, COMMITS,
         "when the program commits the memory's own files: never or each-iteration";
+    pub(crate) git_common: bool = true, "git.common", OfType, ANYONE,
+        "whether each attempt is also copied to git's common folder, for all work trees of the clone";
     pub(crate) sessions_record: SessionRecording = SessionRecording::default(), "sessions.record", OfType, RECORDS,
         "what hooks record of a session: nothing, reported (what the agent reports) or changes (also one attempt, if files changed)";
     pub(crate) experiment_share: f64 = 0.0, "experiment.share", Within(0.0, 1.0), EXPERIMENTS,

@@ -10,10 +10,7 @@
 
 use std::fs::{File, canonicalize};
 use std::io;
-use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
-use std::time::UNIX_EPOCH;
 
 use rustix::fs::OFlags;
 use xxhash_rust::xxh3::xxh3_64;
@@ -22,19 +19,10 @@ use super::folder::{FileKind, FileStat, is_missing, is_outside};
 use super::layout::Store;
 use super::lock::LOCK;
 use super::seal::{SUM_BYTES, SealKey};
-use super::user_key::UserKey;
+use super::user_key::{UserKey, place_of_file};
 
 /// The name of the file, in `cache/`.
 const ANCHOR: &str = "anchor";
-
-/// Returns what distinguishes the folder with this lock file from every other: the file's inode number and birth time,
-/// which a copy does not keep, or, on a file system without birth times, the inode number and the folder's path.
-fn place_of(ino: u64, born: Option<u128>, memory: impl Fn() -> PathBuf) -> Vec<u8> {
-    match born {
-        Some(born) => format!("{ino} {born}").into_bytes(),
-        None => [format!("{ino} at ").as_bytes(), memory().as_os_str().as_bytes()].concat(),
-    }
-}
 
 impl Store {
     /// Seals files with the key in the first of these folders that has one or can be written.
@@ -89,9 +77,8 @@ impl Store {
 
     fn state_key_of(&self, lock: &File, user_key: SealKey) -> io::Result<SealKey> {
         let stat = lock.metadata()?;
-        let born = stat.created().ok().and_then(|born| born.duration_since(UNIX_EPOCH).ok());
         let memory = || canonicalize(self.memory()).unwrap_or_else(|_| self.memory().to_owned());
-        Ok(user_key.derive("state", &place_of(stat.ino(), born.map(|born| born.as_nanos()), memory)))
+        Ok(user_key.derive("state", &place_of_file(&stat, memory)))
     }
 
     /// Returns the key of the cache's files that were written here. The key is as short and fast as the checksums that it
@@ -170,16 +157,6 @@ mod tests {
         std::fs::write(place.path().join("file"), "in the way").unwrap();
         assert!(store("file").make_cache_key().is_err() && store("file").key_problem().is_some());
         assert!(one.key_problem().is_none() && unkeyed.key_problem().is_none());
-    }
-
-    #[test]
-    fn a_folder_is_told_from_a_copy_without_birth_times_too() {
-        let place_in = |memory: &'static str, ino, born| place_of(ino, born, || memory.into());
-        let place = |ino, born| place_in("/a/.ralph", ino, born);
-        assert_eq!(place(1, Some(7)), place_in("/b/.ralph", 1, Some(7)), "it may move");
-        assert!(place(1, Some(7)) != place(1, Some(8)) && place(1, Some(7)) != place(2, Some(7)));
-        assert_ne!(place(1, None), place_in("/b/.ralph", 1, None));
-        assert!(place(1, None) != place(1, Some(0)) && place(1, None) != place(2, None));
     }
 
     #[test]

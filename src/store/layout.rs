@@ -9,12 +9,15 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::clone::GitClone;
+use super::common::{CommonFolder, path_of_copy};
 use super::folder::{FileKind, Folder, check_path, explain, is_missing, split};
 use super::operation_log::UndoLog;
 use super::read::{ReadFile, Unreadable};
 use super::trust::Trust;
 use super::user_key::UserKey;
 use crate::entry::MAX_FILE_BYTES;
+use crate::entry::path::is_copy;
 use crate::error::{Error, IoContext as _, Result};
 
 /// The name of the folder.
@@ -31,6 +34,7 @@ pub struct Store {
     pub(super) root_folder: Folder,
     pub(super) undo_log: Arc<UndoLog>,
     pub(super) user_key: UserKey,
+    common: CommonFolder,
 }
 
 impl Store {
@@ -56,7 +60,14 @@ impl Store {
             Err(error) if is_missing(&error) => return Err(Error::NoMemory { start: root, above: None }),
             Err(error) => return Err(explain("open", memory, error)),
         }
-        Ok(Store { root, memory, root_folder, undo_log: Arc::default(), user_key: UserKey::default() })
+        Ok(Store {
+            root,
+            memory,
+            root_folder,
+            undo_log: Arc::default(),
+            user_key: UserKey::default(),
+            common: CommonFolder::default(),
+        })
     }
 
     /// Returns the nearest folder above `start` that has a memory, whoever owns it.
@@ -110,6 +121,39 @@ impl Store {
         &self.memory
     }
 
+    /// Keeps no copies, and reads none.
+    pub(crate) fn leave_copies(&mut self) {
+        self.common.switch_off();
+    }
+
+    /// Returns the clone that the memory is in.
+    pub(super) fn git_clone(&self) -> Option<&GitClone> {
+        self.common.clone_of(&self.root)
+    }
+
+    /// Returns the path of the folder of the copies, which may not exist; `None` without git.
+    pub(crate) fn copies_path(&self) -> Option<PathBuf> {
+        self.common.path(&self.root)
+    }
+
+    /// Opens the folder of the copies.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`CommonFolder::open`].
+    pub(super) fn copies(&self) -> io::Result<Folder> {
+        self.common.open(&self.root, &self.user_key)
+    }
+
+    /// Does the same, and makes the folder if it is missing.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`CommonFolder::make`].
+    pub(super) fn make_copies(&self) -> io::Result<Folder> {
+        self.common.make(&self.root, &self.user_key)
+    }
+
     /// Returns the path of `.ralph/cache/`, which may not exist.
     pub fn cache(&self) -> PathBuf {
         self.memory.join("cache")
@@ -127,6 +171,9 @@ impl Store {
     /// `NotFound` when there is none, `ELOOP` when a part of the path is a link, `InvalidInput`
     /// when the path could leave `.ralph/`, `NotADirectory` when it names a file.
     pub fn folder(&self, path: &str) -> io::Result<Folder> {
+        if let Some(path) = path_of_copy(path) {
+            return self.copies()?.descend(&path);
+        }
         self.root_folder.descend(&from_root(path))
     }
 
@@ -151,8 +198,11 @@ impl Store {
     }
 
     /// Returns the absolute path, for messages.
-    pub(super) fn full_path(&self, path: &str) -> PathBuf {
-        self.memory.join(path)
+    pub(crate) fn full_path(&self, path: &str) -> PathBuf {
+        match path_of_copy(path).zip(self.copies_path()) {
+            Some((path, copies)) => copies.join(path),
+            None => self.memory.join(path),
+        }
     }
 }
 
@@ -163,6 +213,10 @@ impl Store {
     ///
     /// `Unreadable` says what is there instead of an entry.
     pub fn read(&self, path: &str) -> Result<ReadFile, Unreadable> {
+        if is_copy(path) {
+            let (folder, name) = self.open_parent(path)?;
+            return Ok(folder.read_open(name, MAX_FILE_BYTES)?.0);
+        }
         Ok(self.root_folder.read_open(&from_root(path), MAX_FILE_BYTES)?.0)
     }
 

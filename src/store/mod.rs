@@ -9,6 +9,9 @@ mod anchor;
 #[cfg(any(target_os = "linux", target_os = "android"))]
 mod attributes;
 mod cache;
+mod clone;
+mod common;
+mod copies;
 mod files;
 mod folder;
 mod init;
@@ -34,6 +37,8 @@ mod visit;
 mod write;
 
 pub use crate::entry::path::version_of;
+pub(crate) use clone::git_dir;
+pub(crate) use copies::{Copy, TreeEntry};
 #[cfg(feature = "runner")]
 pub(crate) use folder::parent_of;
 pub(crate) use folder::{FileKind, FileStat, Folder};

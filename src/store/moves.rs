@@ -81,9 +81,12 @@ impl Store {
         let change = LoggedChange::Move { from: from.to_owned(), to: to.to_owned(), bytes };
         self.before(&change, b"").map_err(failed)?;
         match rename_new((&from_folder, from_name), (&to_folder, to_name)) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(taken()),
-            renamed => renamed.map(|()| self.after(&change)).map_err(failed),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Err(taken()),
+            renamed => renamed.map_err(failed)?,
         }
+        self.after(&change);
+        self.move_copy(from, to);
+        Ok(())
     }
 
     /// Returns the size of the file at `path` in bytes; 0 if there is no file.

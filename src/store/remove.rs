@@ -17,16 +17,17 @@ use crate::entry::MAX_FILE_BYTES;
 use crate::error::{Error, Result};
 
 impl Store {
-    /// Removes these files, each of which must have this fingerprint, and makes that durable.
+    /// Removes these files, each of which must have this fingerprint, and makes that durable. Where it `forgets` attempts,
+    /// they are gone in all work trees, and do not come back; otherwise their copies stay.
     ///
     /// # Errors
     ///
     /// [`Error::Conflict`] if one is gone or has other bytes, and those of [`Store::create`]. Files before it stay
     /// removed.
-    pub fn remove_all(&self, lock: &Lock, files: &[(&str, u64)]) -> Result<()> {
+    pub fn remove_all(&self, lock: &Lock, files: &[(&str, u64)], forgets: bool) -> Result<()> {
         lock.assert_guards(Guarded::Entries);
         for (path, fingerprint) in files {
-            if !self.remove_unchanged(path, *fingerprint)? {
+            if !self.remove_unchanged(path, *fingerprint, forgets)? {
                 return Err(Error::Conflict { path: self.full_path(path), kept: None });
             }
         }
@@ -37,7 +38,7 @@ impl Store {
     }
 
     /// Removes a file if it has this fingerprint, and returns whether it did.
-    fn remove_unchanged(&self, path: &str, fingerprint: u64) -> Result<bool> {
+    fn remove_unchanged(&self, path: &str, fingerprint: u64, forgets: bool) -> Result<bool> {
         let (folder, name) = self.open_file_parent("remove", path)?;
         let (bytes, file) = match folder.read_open(name, MAX_FILE_BYTES) {
             Ok((read, file)) if xxh3_64(&read.bytes) == fingerprint => (read.bytes, file),
@@ -46,12 +47,19 @@ impl Store {
         };
         let mode = fstat(&file).ok().map(|stat| mode_of(&stat));
         let change = LoggedChange::Remove { path: path.to_owned(), before: fingerprint, mode };
-        let removed = self.before(&change, &bytes).and_then(|()| remove_if(&folder, name, &bytes));
-        let is_removed = removed.map_err(|error| explain("remove", self.full_path(path), error))?;
-        if is_removed {
-            self.after(&change);
+        let failed = |error| explain("remove", self.full_path(path), error);
+        self.before(&change, &bytes).map_err(failed)?;
+        if forgets {
+            // Before the file goes: a kill must not leave the copy alone, which would bring it back.
+            self.forget_copy(path);
         }
-        Ok(is_removed)
+        let removed = remove_if(&folder, name, &bytes);
+        if matches!(removed, Ok(true)) {
+            self.after(&change);
+        } else if forgets {
+            self.copy(path, &bytes);
+        }
+        removed.map_err(failed)
     }
 
     /// Removes the folder at `path` if it is empty. A failure is harmless.

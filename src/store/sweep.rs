@@ -14,6 +14,7 @@ use super::lock::{Guarded, Lock};
 use super::temp::Leftover;
 use super::visit::{MAX_DEPTH, Visited, join};
 use crate::entry::MAX_FILE_BYTES;
+use crate::entry::path::{ARCHIVED_COPIES, COPIES};
 use crate::error::Result;
 
 /// The folders in which temporary files are written under the entry lock. While this process holds the lock, no other
@@ -21,7 +22,8 @@ use crate::error::Result;
 const LOCKED_FOLDERS: [&str; 4] = ["knowledge", "journal", "archive", "state"];
 /// The folders in which they are written without that lock, each with how many levels deep. Only those of processes
 /// that have ended are removed.
-const OPEN_FOLDERS: [(&str, usize); 2] = [("", 0), ("cache", MAX_DEPTH)];
+const OPEN_FOLDERS: [(&str, usize); 4] =
+    [("", 0), ("cache", MAX_DEPTH), (COPIES, MAX_DEPTH), (ARCHIVED_COPIES, MAX_DEPTH)];
 
 /// What was done with the temporary files that a crash left. Paths are relative to `.ralph/`, in order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

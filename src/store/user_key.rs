@@ -4,9 +4,13 @@
 //! whoever creates a file system chooses them. The key is outside of every project, in the user's own folder, and is
 //! read only if nobody else could have read or written it.
 
+use std::fs::Metadata;
 use std::io::{self, Read as _};
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
+use std::time::UNIX_EPOCH;
 
 use rustix::fs::{Mode, fstat};
 use rustix::io::Errno;
@@ -157,6 +161,21 @@ fn random() -> io::Result<[u8; SUM_BYTES]> {
     Ok(bytes)
 }
 
+/// Returns what distinguishes a place with this file from every other, as [`place_of`] does.
+pub(super) fn place_of_file(stat: &Metadata, memory: impl Fn() -> PathBuf) -> Vec<u8> {
+    let born = stat.created().ok().and_then(|born| born.duration_since(UNIX_EPOCH).ok());
+    place_of(stat.ino(), born.map(|born| born.as_nanos()), memory)
+}
+
+/// Returns what distinguishes the folder with this lock file from every other: the file's inode number and birth time,
+/// which a copy does not keep, or, on a file system without birth times, the inode number and the folder's path.
+fn place_of(ino: u64, born: Option<u128>, memory: impl Fn() -> PathBuf) -> Vec<u8> {
+    match born {
+        Some(born) => format!("{ino} {born}").into_bytes(),
+        None => [format!("{ino} at ").as_bytes(), memory().as_os_str().as_bytes()].concat(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -196,5 +215,15 @@ mod tests {
         assert!(nowhere.make_kept().is_err() && nowhere.kept().is_none());
         // In this process it counts, even for another memory.
         assert_eq!(Some(nowhere.make().unwrap()), UserKey::default().get());
+    }
+
+    #[test]
+    fn a_folder_is_told_from_a_copy_without_birth_times_too() {
+        let place_in = |memory: &'static str, ino, born| place_of(ino, born, || memory.into());
+        let place = |ino, born| place_in("/a/.ralph", ino, born);
+        assert_eq!(place(1, Some(7)), place_in("/b/.ralph", 1, Some(7)), "it may move");
+        assert!(place(1, Some(7)) != place(1, Some(8)) && place(1, Some(7)) != place(2, Some(7)));
+        assert_ne!(place(1, None), place_in("/b/.ralph", 1, None));
+        assert!(place(1, None) != place(1, Some(0)) && place(1, None) != place(2, None));
     }
 }

@@ -7,8 +7,10 @@
 use std::io;
 
 use chrono::{DateTime, Utc};
+use rustix::fs::Mode;
 use xxhash_rust::xxh3::xxh3_64;
 
+use super::common::path_of_copy;
 use super::folder::{FileKind, FileRefusal, Folder, check_path, explain, split};
 use super::layout::Store;
 use super::lock::{Guarded, Lock};
@@ -40,7 +42,7 @@ impl Store {
     /// [`Error::Invalid`] when there are more bytes than an entry may have, [`Error::Io`] when the
     /// file system refuses; then there is no file.
     pub fn create(&self, lock: &Lock, path: &str, bytes: &[u8]) -> Result<Created> {
-        self.restore(lock, path, bytes, None)
+        self.make_file(lock, path, bytes, None, path.starts_with("journal/"))
     }
 
     /// Like [`Store::create`], but for a file that was removed: nobody can read the new file who could not read the old
@@ -50,6 +52,11 @@ impl Store {
     ///
     /// Those of [`Store::create`].
     pub(crate) fn restore(&self, lock: &Lock, path: &str, bytes: &[u8], mode: Option<u32>) -> Result<Created> {
+        self.make_file(lock, path, bytes, mode, false)
+    }
+
+    /// Creates a file. Where it `claims` its name, no other work tree has an attempt of that name.
+    fn make_file(&self, lock: &Lock, path: &str, bytes: &[u8], mode: Option<u32>, claims: bool) -> Result<Created> {
         lock.assert_guards(Guarded::Entries);
         check_size(path, bytes)?;
         let failed = |error| explain("create", self.full_path(path), error);
@@ -57,14 +64,25 @@ impl Store {
         if folder.is_taken(name).map_err(failed)? {
             return Ok(Created::Exists);
         }
-        let change = LoggedChange::Create { path: path.to_owned(), after: xxh3_64(bytes) };
-        self.before(&change, b"").map_err(failed)?;
-        let access = mode.map_or(Access::New, Access::Mode);
-        let created = folder.create_file(name, bytes, access, Durability::Synced).map_err(failed)?;
-        if created == Created::Made {
-            self.after(&change);
+        let claim = if claims { self.claim(path, bytes) } else { None };
+        if claim == Some(Created::Exists) {
+            return Ok(Created::Exists);
         }
-        Ok(created)
+        let change = LoggedChange::Create { path: path.to_owned(), after: xxh3_64(bytes) };
+        let access = mode.map_or(Access::New, Access::Mode);
+        let create = |()| folder.create_file(name, bytes, access, Durability::Synced);
+        let created = self.before(&change, b"").and_then(create);
+        match &created {
+            Ok(Created::Made) => {
+                self.after(&change);
+                if !claims {
+                    self.copy(path, bytes);
+                }
+            }
+            Ok(Created::Exists) | Err(_) if claim == Some(Created::Made) => self.drop_copy(path),
+            Ok(Created::Exists) | Err(_) => {}
+        }
+        created.map_err(failed)
     }
 
     /// Replaces the bytes of the file at `path`, if they are `expected`, with `new`, and makes that durable. Its mode
@@ -143,6 +161,7 @@ impl Store {
             }
         };
         self.after(&change);
+        self.copy(path, new);
         Ok(conflict_file)
     }
 
@@ -179,6 +198,9 @@ impl Store {
 
     /// Opens the folder at `path`, and creates its missing parts, each of which is durably logged first.
     fn make_entry_folders(&self, path: &str) -> io::Result<Folder> {
+        if let Some(path) = path_of_copy(path) {
+            return self.make_copies()?.make_folders(&path, Mode::RWXU, Durability::Synced, &mut |_| Ok(()));
+        }
         let mut log = |folder: &str| self.before(&LoggedChange::Folder { path: folder.to_owned() }, b"");
         self.folder("")?.make_folders(path, NEW_FOLDER, Durability::Synced, &mut log)
     }

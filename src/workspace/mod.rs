@@ -4,6 +4,7 @@
 //! contexts: modules for these take a workspace.
 
 mod activity;
+mod copies;
 mod entries;
 mod freshness;
 mod hints;

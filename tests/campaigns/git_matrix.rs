@@ -391,8 +391,7 @@ impl Matrix {
             (path, hasher.finish())
         };
         let is_of_memory = |path: &PathBuf| {
-            path.components().any(|part| part.as_os_str() == ".ralph")
-                || path.ends_with(".local/state/ralph-memory/key")
+            path.components().any(|part| part.as_os_str() == ".ralph" || part.as_os_str() == "ralph-memory")
         };
         files(&self.place).into_iter().filter(|path| !is_of_memory(path)).map(hash).collect()
     }

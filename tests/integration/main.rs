@@ -160,5 +160,6 @@ mod undoing; // `undo` after each command, `rename`, `edit` and `archive`
 mod undone_kills; // what a killed command began is taken back
 mod views; // views of the journal: iterations, failures, files, recurring errors
 mod watching; // events of watchers
+mod work_trees; // work trees of one clone: each knows the attempts of all
 #[path = "../campaigns/year.rs"]
 mod year; // a year of a project

@@ -1,12 +1,16 @@
 //! Lists a folder: entry files, subfolders, and problems.
 
-use std::ffi::OsStr;
+use std::collections::HashSet;
+use std::ffi::{OsStr, OsString};
 use std::io;
 
 use rustix::io::Errno;
+use xxhash_rust::xxh3::xxh3_64;
+use zerocopy::IntoBytes as _;
 
 use super::Area;
 use super::table::{AGAIN, Code, FolderRow, NotAnEntry, Row, fingerprint, is_racy};
+use crate::entry::path::{COPIES, is_copy};
 use crate::error::Problem;
 use crate::store::{FileKind, FileStat, Folder, Store};
 
@@ -75,10 +79,42 @@ pub(super) fn root_problems(store: &Store, area: Area) -> Vec<Problem> {
     problems
 }
 
+/// An open folder. Its stamp was taken before it is listed, so that a name which appears meanwhile shows as a difference the
+/// next time.
+pub(super) struct OpenFolder {
+    pub(super) folder: Folder,
+    pub(super) stamp: u64,
+    is_racy: bool,
+    /// The folders of this work tree whose files come before copies of the same name.
+    own: Vec<Folder>,
+}
+
+impl OpenFolder {
+    /// Opens the folder at `path`.
+    pub(super) fn open(store: &Store, path: &str, start: i64) -> io::Result<OpenFolder> {
+        let folder = store.folder(path)?;
+        let stat = folder.stat()?;
+        let mut opened =
+            OpenFolder { stamp: fingerprint(&stat), is_racy: is_racy(&stat, start), folder, own: Vec::new() };
+        if is_copy(path) {
+            let live = path.strip_prefix("archive/").unwrap_or(path).replacen(COPIES, "journal", 1);
+            let mut stamps = vec![opened.stamp];
+            for own in [format!("archive/{live}"), live] {
+                let found = store.folder(&own).and_then(|folder| Ok((folder.stat()?, folder))).ok();
+                stamps.push(found.as_ref().map_or(0, |(stat, _)| fingerprint(stat)));
+                opened.is_racy |= found.as_ref().is_some_and(|(stat, _)| is_racy(stat, start));
+                opened.own.extend(found.map(|(_, folder)| folder));
+            }
+            opened.stamp = xxh3_64(stamps.as_bytes());
+        }
+        Ok(opened)
+    }
+}
+
 /// Opens and lists a folder; `None` when there is no folder at `path`.
 pub(super) fn open_and_list(store: &Store, path: &str, area: Area, start: i64) -> Option<Listing> {
-    match store.folder(path).and_then(|folder| Ok((folder.stat()?, folder))) {
-        Ok((stat, folder)) => Some(list(&folder, stat, path, area, start)),
+    match OpenFolder::open(store, path, start) {
+        Ok(folder) => Some(list(&folder, path, area)),
         Err(error) if is_no_folder(&error) => None,
         Err(error) => Some(Listing {
             row: FolderRow { again: 1, unreadable: os_number(&error), ..FolderRow::default() },
@@ -106,14 +142,20 @@ pub(super) fn is_no_folder(error: &io::Error) -> bool {
         || error.raw_os_error() == Some(Errno::LOOP.raw_os_error())
 }
 
-/// Lists a folder. Its stat was taken before, so that a name which appears meanwhile shows as a difference the next
-/// time.
-pub(super) fn list(folder: &Folder, stat: FileStat, path: &str, area: Area, start: i64) -> Listing {
-    let row = FolderRow { stat: fingerprint(&stat), again: is_racy(&stat, start).into(), ..FolderRow::default() };
+/// Lists a folder.
+pub(super) fn list(opened: &OpenFolder, path: &str, area: Area) -> Listing {
+    let row = FolderRow { stat: opened.stamp, again: opened.is_racy.into(), ..FolderRow::default() };
     let mut listing = Listing { row, ..Listing::default() };
     let is_deepest = path.matches('/').count() - area.depth() >= MAX_DEPTH;
     // In the open folder: by now another one may be at its path.
-    let found = match folder.listing() {
+    let folder = &opened.folder;
+    let own: io::Result<Vec<_>> = opened.own.iter().map(Folder::names).collect();
+    let found = own.and_then(|own| {
+        let own: HashSet<OsString> = own.into_iter().flatten().collect();
+        let is_left = |(name, kind): &(OsString, FileKind)| *kind == FileKind::Folder || !own.contains(name);
+        Ok(folder.listing()?.into_iter().filter(is_left).collect::<Vec<_>>())
+    });
+    let found = match found {
         Ok(found) => found,
         Err(error) => {
             (listing.row.again, listing.row.unreadable) = (1, os_number(&error));

@@ -34,6 +34,7 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use crate::entry::path::{ARCHIVED_COPIES, COPIES, is_copy};
 use crate::entry::{self, Head, Id, Kind};
 use crate::error::Problem;
 use crate::store::Store;
@@ -52,7 +53,7 @@ pub(crate) use self::table::RowId;
 /// Which files a catalog lists. Each area has a manifest, heads and an index of its own.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum Area {
-    /// `knowledge/` and `journal/`.
+    /// `knowledge/` and `journal/`, and the copies of attempts that have no file there.
     #[default]
     Live,
     /// The same folders below `archive/`.
@@ -61,11 +62,15 @@ pub enum Area {
 
 impl Area {
     /// Returns the folders, by path.
-    fn roots(self) -> [&'static str; 2] {
+    fn roots(self) -> [&'static str; 3] {
         match self {
-            Area::Live => ["journal", "knowledge"],
-            Area::Archive => ["archive/journal", "archive/knowledge"],
+            Area::Live => ["journal", COPIES, "knowledge"],
+            Area::Archive => ["archive/journal", ARCHIVED_COPIES, "archive/knowledge"],
         }
+    }
+
+    fn knowledge(self) -> &'static str {
+        self.roots()[2]
     }
 
     /// Returns how many folders lie above those of [`Area::roots`].
@@ -203,6 +208,12 @@ impl Catalog {
     /// comes first.
     pub fn is_indexable(&self, row: RowId) -> bool {
         self.row(row).is_indexable()
+    }
+
+    /// Returns whether the row should have vectors: the index should contain it, and it is of this work tree. What others
+    /// recorded is not sent.
+    pub fn is_embedded(&self, row: RowId) -> bool {
+        self.is_indexable(row) && !is_copy(&self.path(row))
     }
 
     /// Returns whether the row has a problem.

@@ -25,7 +25,7 @@ impl Catalog {
 
     /// Returns the names in folders that knowledge has or had, with the rows and the current ids. Versions are not entries.
     fn names_in_folders(&self) -> impl Iterator<Item = (Id, RowId, Id)> {
-        let root = self.area.roots()[1];
+        let root = self.area.knowledge();
         let folders = (0..self.table.folders.len()).filter(move |&folder| {
             self.table.folder_path(folder).strip_prefix(root).is_some_and(|rest| rest.starts_with('/'))
         });

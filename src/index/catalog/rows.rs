@@ -37,9 +37,17 @@ impl Catalog {
         0..self.first_knowledge()
     }
 
-    /// Folders are in the order of their paths, and those of the journal come first.
+    /// Returns the rows of the attempts that this work tree has files of, in their order.
+    pub fn own_journal_rows(&self) -> Range<RowId> {
+        0..self.first_below(self.area.roots()[1])
+    }
+
     fn first_knowledge(&self) -> RowId {
-        let root = self.area.roots()[1];
+        self.first_below(self.area.knowledge())
+    }
+
+    /// Returns the first row below a folder, or after it: folders are in the order of their paths, and so are their rows.
+    fn first_below(&self, root: &str) -> RowId {
         let first = self.table.folders.partition_point(|folder| self.table.folder_text(folder) < root);
         self.table.folders.get(first).map_or(number(self.table.rows.len()), |folder| folder.first)
     }
@@ -78,9 +86,10 @@ impl Catalog {
 
     /// Returns the rows of a run's iterations, in their order: those in the folders of that name.
     pub fn rows_of_run(&self, run_id: &str) -> Vec<RowId> {
-        let root = self.area.roots()[0];
+        let [root, copies, _] = self.area.roots();
         let is_of_run = |path: &str| {
-            path.strip_prefix(root).is_some_and(|rest| rest.rsplit_once('/').is_some_and(|(_, name)| name == run_id))
+            let below = [root, copies].iter().find_map(|root| path.strip_prefix(root)?.strip_prefix('/'));
+            below.is_some_and(|below| below.rsplit('/').next() == Some(run_id))
         };
         let folders = (0..self.table.folders.len()).filter(|&folder| is_of_run(self.table.folder_path(folder)));
         folders.flat_map(|folder| self.table.rows_of(folder)).map(number).collect()

@@ -6,10 +6,11 @@
 
 use std::ops::Range;
 
-use super::listing::{Listing, Seen, is_no_folder, list};
+use super::listing::{Listing, OpenFolder, Seen, is_no_folder, list};
 use super::scan::Scan;
-use super::table::{RowId, Table, fingerprint, id_hash, number};
+use super::table::{AGAIN, RowId, Table, id_hash, number};
 use super::{Area, Catalog, merge};
+use crate::entry::path::is_copy;
 use crate::store::Store;
 
 /// The number of files from which a second thread helps: below, starting it takes longer than it saves.
@@ -79,19 +80,23 @@ fn look_at(store: &Store, table: &Table, area: Area, start: i64, folders: Range<
     let mut found = FolderListing::default();
     for at in folders {
         let path = table.folder_path(at);
-        let opened = store.folder(path).and_then(|folder| Ok((folder.stat()?, folder)));
-        let Ok((stat, folder)) = opened else {
+        let Ok(opened) = OpenFolder::open(store, path, start) else {
             found.folders.push((at, None));
             continue;
         };
         let known = &table.folders[at];
-        if known.again > 0 || known.stat != fingerprint(&stat) {
-            found.folders.push((at, Some(list(&folder, stat, path, area, start))));
+        if known.again > 0 || known.stat != opened.stamp {
+            found.folders.push((at, Some(list(&opened, path, area))));
             continue;
         }
+        // Only this program writes copies, and always to new files.
+        let is_copied = is_copy(path);
         for row in table.rows_of(at) {
             let known = &table.rows[row];
-            let seen = Seen::of(folder.stat_of(table.name(known)));
+            if is_copied && !known.has(AGAIN) {
+                continue;
+            }
+            let seen = Seen::of(opened.folder.stat_of(table.name(known)));
             if !seen.is_known(known) {
                 found.files.push((number(row), seen));
             }

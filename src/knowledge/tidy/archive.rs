@@ -4,12 +4,12 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::archiving::{PlannedMove, archived_names};
 use super::report::{ArchivedEntry, TidyReport};
-use crate::entry::Id;
+use crate::entry::{EntryPath, Id};
 use crate::error::{Error, Result};
 use crate::index::catalog::{Area, Catalog};
 use crate::knowledge::refuse_unlisted;
 use crate::store::{Created, Lock};
-use crate::workspace::{Workspace, live_entry};
+use crate::workspace::{Workspace, current_id, live_entry, no_such_entry};
 
 /// Implements [`Memory::archive`](crate::Memory::archive).
 pub(crate) fn archive(workspace: &Workspace, ids: &[Id]) -> Result<TidyReport> {
@@ -24,6 +24,28 @@ pub(crate) fn archive(workspace: &Workspace, ids: &[Id]) -> Result<TidyReport> {
     let written: Vec<_> = moved.iter().map(|entry| workspace.store.memory().join(entry.to.as_relative())).collect();
     let problems = lock.settled(&written).into_iter().collect();
     Ok(TidyReport { moved, merged: Vec::new(), problems })
+}
+
+/// Implements [`Memory::forget`](crate::Memory::forget).
+pub(crate) fn forget(workspace: &Workspace, ids: &[Id]) -> Result<Vec<EntryPath>> {
+    let lock = workspace.lock_entries()?;
+    let catalogs = [Area::Live, Area::Archive].map(|area| workspace.catalog(area));
+    refuse_unlisted(workspace, &catalogs.each_ref())?;
+    let [live, archive] = &catalogs;
+    let mut removed: Vec<(String, u64)> = Vec::new();
+    for id in ids {
+        let id = current_id(live, archive, id)?;
+        let found = catalogs.iter().find_map(|catalog| Some((catalog, catalog.row_of_id(&id)?)));
+        let (catalog, row) = found.ok_or_else(|| no_such_entry(&workspace.store, &[live, archive], &id))?;
+        let file = (catalog.path(row), catalog.fingerprint(row));
+        if !removed.contains(&file) {
+            removed.push(file);
+        }
+    }
+    let files: Vec<(&str, u64)> = removed.iter().map(|(path, fingerprint)| (path.as_str(), *fingerprint)).collect();
+    workspace.store.remove_all(&lock, &files, true)?;
+    workspace.commit_moved();
+    Ok(files.into_iter().map(|(path, _)| EntryPath::new(path)).collect())
 }
 
 /// Writes entries to the archive with the texts that `edit` makes of theirs, and removes the live files when all are there:
@@ -45,7 +67,7 @@ pub(crate) fn archive_as(
         }
         removed.push((from, xxh3_64(text.as_bytes())));
     }
-    workspace.store.remove_all(lock, &removed)?;
+    workspace.store.remove_all(lock, &removed, true)?;
     Ok(planned.into_iter().map(|planned| planned.entry).collect())
 }
 

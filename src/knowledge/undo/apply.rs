@@ -39,7 +39,7 @@ pub(super) fn apply(
                     LoggedChange::Create { path, after } => Some((path.as_str(), *after)),
                     _ => None,
                 });
-                store.remove_all(lock, &created.collect::<Vec<_>>())?;
+                store.remove_all(lock, &created.collect::<Vec<_>>(), plan.forgets)?;
             }
             LoggedChange::Move { .. } => {
                 let moved = steps.iter().filter_map(|(change, _)| match change {

@@ -174,7 +174,8 @@ fn current_plan<'a>(workspace: &Workspace, operation: &'a LoggedOperation) -> Re
             FileState::Other
         }
     };
-    let plan = plan(operation.changes(), &state);
+    let forgets = operation.head.command != "restore";
+    let plan = UndoPlan { forgets, ..plan(operation.changes(), &state) };
     failure.take().map_or(Ok(plan), Err)
 }
 

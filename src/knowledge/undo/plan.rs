@@ -34,6 +34,8 @@ pub(super) struct UndoPlan<'a> {
     pub(super) changed: BTreeSet<&'a str>,
     /// The paths of files that are as they were before a change of the operation.
     pub(super) as_before: BTreeSet<&'a str>,
+    /// Whether an attempt that is removed goes in all work trees. One that was restored was there before.
+    pub(super) forgets: bool,
 }
 
 impl UndoPlan<'_> {

@@ -338,7 +338,7 @@ fn contents_of(files: &[EntryChunks]) -> impl Iterator<Item = u64> {
 /// Returns the paths and the fingerprints of the entries that the index holds.
 fn indexable(catalogs: &[Catalog]) -> Vec<(String, u64)> {
     let of = |catalog: &Catalog| {
-        let rows = catalog.rows().filter(|row| catalog.is_indexable(*row));
+        let rows = catalog.rows().filter(|row| catalog.is_embedded(*row));
         rows.map(|row| (catalog.path(row), catalog.fingerprint(row))).collect::<Vec<_>>()
     };
     catalogs.iter().flat_map(of).collect()

@@ -118,7 +118,7 @@ impl RemoteSync {
         breaker.reset(workspace);
         let is_other_model = embedder.forget_other_model(workspace, &probe, rebuild)?;
         let live = workspace.catalog(Area::Live);
-        let rows: Vec<RowId> = live.rows().filter(|row| live.is_indexable(*row)).collect();
+        let rows: Vec<RowId> = live.rows().filter(|row| live.is_embedded(*row)).collect();
         let features: BTreeSet<Option<String>> = rows.iter().map(|row| live.head(*row).feature).collect();
         let features: Vec<Option<&str>> = features.iter().map(Option::as_deref).collect();
         if !self.prepare_collections(workspace, rebuild, probe.len(), &features, report)? {

@@ -189,7 +189,7 @@ impl Searcher {
         let refused = self.embedder.recently_refused(workspace);
         let mut pending = Vec::new();
         for catalog in catalogs {
-            let rows = catalog.rows().filter(|row| catalog.is_indexable(*row) && !has_vector(catalog, *row));
+            let rows = catalog.rows().filter(|row| catalog.is_embedded(*row) && !has_vector(catalog, *row));
             let rows = rows.filter(|row| !refused.contains(&catalog.fingerprint(*row)));
             pending.extend(rows.map(|row| catalog.path(row)));
         }

@@ -113,7 +113,7 @@ fn what_changed_nothing_is_no_operation() {
     let lock = store.lock(Duration::ZERO).unwrap();
     store.create(&lock, "knowledge/a.md", b"a").unwrap();
     store.replace(&lock, "knowledge/a.md", b"a", b"b", DateTime::UNIX_EPOCH).unwrap();
-    store.remove_all(&lock, &[("knowledge/a.md", xxh3_64(b"b"))]).unwrap();
+    store.remove_all(&lock, &[("knowledge/a.md", xxh3_64(b"b"))], true).unwrap();
     drop(lock);
     assert!(store.operations().unwrap().is_empty());
 }
@@ -195,7 +195,7 @@ fn a_removed_file_comes_back_for_those_who_could_read_it() {
     create(&store, "a");
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
     let lock = store.lock(Duration::ZERO).unwrap();
-    store.remove_all(&lock, &[("knowledge/a.md", xxh3_64(b"a"))]).unwrap();
+    store.remove_all(&lock, &[("knowledge/a.md", xxh3_64(b"a"))], true).unwrap();
     drop(lock);
     let operations = store.operations().unwrap();
     let Some((LoggedChange::Remove { path: removed, mode, .. }, bytes)) = operations[0].changes().next() else {

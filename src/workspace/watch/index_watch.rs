@@ -192,8 +192,9 @@ impl<W: Deref<Target = Workspace>> WatchLoop<W> {
     fn folders(&self, catalogs: &[Catalog]) -> BTreeSet<PathBuf> {
         let store = &self.workspace.store;
         let above = [store.root().to_owned(), store.memory().to_owned(), store.memory().join("archive")];
-        let folders = catalogs.iter().flat_map(Catalog::folders).map(|path| store.memory().join(path));
-        above.into_iter().chain(folders).collect()
+        let copies = store.copies_path().filter(|path| path.is_dir());
+        let folders = catalogs.iter().flat_map(Catalog::folders).map(|path| store.full_path(path));
+        above.into_iter().chain(copies).chain(folders).collect()
     }
 
     /// Returns the files of a scan, and how they differ from those that the receiver knows; `None` where they do not.

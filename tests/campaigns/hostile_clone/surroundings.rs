@@ -67,6 +67,8 @@ impl<'a> Around<'a> {
         (call == "utimensat" && path.starts_with(self.git.join("objects")))
             || call == "socket" && command == "serve"
             || path.starts_with(&self.memory) && path != self.memory
+            // The copies of attempts for other work trees.
+            || path.starts_with(self.git.join("ralph-memory"))
             || path.starts_with("/dev/null")
             || path.starts_with("/dev/tty")
             // Pipes and memory have names of this form.

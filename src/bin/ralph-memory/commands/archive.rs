@@ -14,15 +14,31 @@ use crate::ui::{ID, Ui};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ralph-memory archive knowledge/old-staging-host
-  ralph-memory archive old-staging-host use-make")]
+  ralph-memory archive old-staging-host use-make
+  ralph-memory archive --forget journal/run-1a2b3c4d/0003")]
 pub(crate) struct ArchiveArgs {
     /// The live entries: knowledge, events or attempts
     #[arg(value_parser = parse::id, value_name = "ID", required = true)]
     ids: Vec<Id>,
+    /// Remove them for good, live or archived, attempts in all work trees; `undo` brings them back
+    #[arg(long)]
+    forget: bool,
 }
 
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &ArchiveArgs) -> anyhow::Result<Exit> {
-    let report = globals.open()?.archive(&args.ids)?;
+    let memory = globals.open()?;
+    if args.forget {
+        let removed = memory.forget(&args.ids)?;
+        if ui.json {
+            ui.json(json!({ "action": "forgotten", "removed": removed }), &[])?;
+            return Ok(Exit::Done);
+        }
+        for path in &removed {
+            ui.line(format_args!("removed {path}"))?;
+        }
+        return Ok(Exit::Done);
+    }
+    let report = memory.archive(&args.ids)?;
     if ui.json {
         ui.json(json!({ "action": "archived", "moved": report.moved }), &report.problems)?;
         return Ok(Exit::Done);

@@ -55,6 +55,9 @@ pub(crate) struct SetupArgs {
     /// stays
     #[arg(long, conflicts_with_all = ["each_prompt", "allow_tools", "no_tool_hook"])]
     remove: bool,
+    /// With --remove: from all clients, and also the copies of attempts that the work trees of this clone share
+    #[arg(long, requires = "remove", conflicts_with = "agents")]
+    all: bool,
     /// Also search the memory at each prompt, in clients whose hooks can add text there
     #[arg(long)]
     each_prompt: bool,
@@ -103,6 +106,13 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &SetupArgs) -> anyho
     if writes {
         setup.apply(plan)?;
     }
+    if args.all
+        && !args.dry_run
+        && has_memory
+        && let Some(path) = globals.open()?.remove_copies()?
+    {
+        ui.warn(&format!("removed `{}`", path.display()));
+    }
     let is_refused = done.problems.iter().any(|problem| problem.severity == Severity::Error);
     if ui.json {
         let is_complete = (writes || done.is_empty()) && !done.clients.is_empty();
@@ -139,6 +149,7 @@ fn clients(args: &SetupArgs, setup: &Setup) -> Vec<SetupClient> {
         return args.agents.clone();
     }
     match setup.recorded(args.scope) {
+        _ if args.all => SetupClient::ALL.to_vec(),
         recorded if args.remove && recorded.is_empty() => SetupClient::ALL.to_vec(),
         recorded if args.remove => recorded,
         _ if args.check => setup.set_up(args.scope),

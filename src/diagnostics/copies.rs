@@ -1,0 +1,73 @@
+//! Problems of the copies in git's common folder: what has none, what was not made here, and what gone work trees left.
+
+use chrono::{DateTime, Utc};
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::entry::path::{MEMORY_FOLDER, display_path};
+use crate::entry::{self, Id};
+use crate::error::Problem;
+use crate::index::catalog::Catalog;
+use crate::text::{count, printed_command};
+use crate::workspace::Workspace;
+
+/// Returns the problems of the copies.
+pub(super) fn copies(workspace: &Workspace, live: &Catalog, archive: &Catalog) -> Vec<Problem> {
+    let store = &workspace.store;
+    let Some(folder) = store.copies_path() else { return Vec::new() };
+    let mut problems = Vec::new();
+    let uncopied = store.uncopied();
+    if !uncopied.is_empty() {
+        let files = count(uncopied.len(), "file");
+        let message = format!("no copy of {files} could be written to `{}` for the other work trees", folder.display());
+        let hint = "let yourself write there; the next command that writes copies them";
+        problems.push(Problem::warning(MEMORY_FOLDER, "uncopied", message, hint));
+    }
+    for foreign in store.foreign_copies() {
+        let message = format!("`{}` was not made here by you, so its attempts are not read", foreign.display());
+        let hint = "look at what it holds, then delete it";
+        problems.push(Problem::warning(MEMORY_FOLDER, "foreign-copies", message, hint));
+    }
+    problems.extend(twice(workspace, live, archive));
+    problems.extend(left_by_trees(workspace, live, archive));
+    problems
+}
+
+/// Reports the attempts of this work tree whose names other attempts have in another one.
+fn twice(workspace: &Workspace, live: &Catalog, archive: &Catalog) -> Vec<Problem> {
+    let begun = |path: &str| Some(entry::read(path, &workspace.store.read(path).ok()?.bytes).head.created_at);
+    let of_copy = |copy: crate::store::Copy| {
+        let id = Id::of_path(&copy.path).filter(|_| copy.path.contains("journal/"))?;
+        let own = [live, archive].into_iter().find_map(|catalog| Some(catalog.path(catalog.row_of_id(&id)?)))?;
+        let other = copy.path.replacen("journal", entry::path::COPIES, 1);
+        let is_another = own != other && begun(&own) != begun(&other);
+        is_another.then(|| {
+            let message =
+                format!("another work tree has another attempt with the id `{id}`, which does not count here");
+            let hint = "give this file another number: the other one counts then";
+            Problem::warning(display_path(&own), "attempt-twice", message, hint)
+        })
+    };
+    workspace.store.all_copies().into_iter().filter_map(of_copy).collect()
+}
+
+/// Reports the entries of work trees that are gone which this one lacks, or has in an older form.
+fn left_by_trees(workspace: &Workspace, live: &Catalog, archive: &Catalog) -> Vec<Problem> {
+    let of_entry = |left: crate::store::TreeEntry| {
+        let id = Id::of_path(&left.path)?;
+        let found = [live, archive].into_iter().find_map(|catalog| Some((catalog, catalog.row_of_id(&id)?)));
+        let written = |catalog: &Catalog, row| DateTime::<Utc>::from_timestamp(catalog.recency(row), 0);
+        let (what, restore) = match found {
+            None => ("is in no file here", "ralph-memory restore ID"),
+            Some((catalog, row))
+                if catalog.fingerprint(row) != xxh3_64(&left.bytes) && written(catalog, row) < Some(left.written) =>
+            {
+                ("differs from the entry here", "ralph-memory restore ID --version TREE")
+            }
+            Some(_) => return None,
+        };
+        let message = format!("`{id}`, which the work tree `{}` left when it was removed, {what}", left.tree);
+        let command = printed_command(restore, &[("ID", id.as_str()), ("TREE", &left.tree)]);
+        Some(Problem::notice(display_path(&left.path), "left-entry", message, format!("{command} brings it back")))
+    };
+    workspace.store.entries_of_gone_trees().into_iter().filter_map(of_entry).collect()
+}

@@ -1,0 +1,328 @@
+//! Work trees of one clone: what one of them recorded, all know, also when it is gone.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use serde_json::Value;
+
+use crate::support::{Ran, TestBase, git, ids};
+
+/// A repository with a memory, and linked work trees beside it.
+struct Clone(TestBase);
+
+impl Clone {
+    fn new() -> Clone {
+        let base = TestBase::new();
+        git(&base, &["init", "--quiet", "--initial-branch=main"]);
+        Clone(base).with_commit()
+    }
+
+    fn with_commit(self) -> Clone {
+        self.commit("first");
+        self
+    }
+
+    fn commit(&self, message: &str) {
+        git(&self.0, &["add", "--all"]);
+        git(&self.0, &["commit", "--quiet", "--allow-empty", "--message", message]);
+    }
+
+    /// Adds a work tree, on a branch of its name.
+    fn add(&self, name: &str) -> PathBuf {
+        let path = self.tree(name);
+        git(&self.0, &["worktree", "add", "--quiet", "-b", name, path.to_str().unwrap()]);
+        path
+    }
+
+    fn tree(&self, name: &str) -> PathBuf {
+        self.0.root().with_file_name(name)
+    }
+
+    fn remove(&self, name: &str) {
+        git(&self.0, &["worktree", "remove", "--force", self.tree(name).to_str().unwrap()]);
+    }
+
+    fn run(&self, folder: &Path, arguments: &[&str]) -> Ran {
+        self.0.with(arguments).folder(folder).run()
+    }
+
+    /// Records a failed attempt in a work tree, and returns its id.
+    fn fail(&self, folder: &Path, task: &str, run: &str, why: &str) -> String {
+        let arguments = ["record", "--task", task, "--run", run, "--outcome", "failed", "--json"];
+        let report = format!("<failure-report>what_tried: {why}\nwhy_failed: {why}</failure-report>");
+        let ran = self.0.with(arguments).folder(folder).input(report).run();
+        ran.json(0)["attempt"]["id"].as_str().unwrap().to_owned()
+    }
+
+    /// Returns the ids of the attempts that a work tree knows, sorted.
+    #[track_caller]
+    fn known(&self, folder: &Path) -> Vec<String> {
+        let log: Value = self.run(folder, &["log", "--limit", "1000", "--json"]).json(0);
+        let mut known = ids(&log["attempts"]);
+        known.sort();
+        known
+    }
+
+    /// Returns the folder of the copies.
+    fn copies(&self) -> PathBuf {
+        let found = fs::read_dir(self.0.at(".git/ralph-memory")).unwrap();
+        let mut folders: Vec<PathBuf> = found.map(|found| found.unwrap().path()).collect();
+        assert_eq!(folders.len(), 1, "{folders:?}");
+        folders.remove(0)
+    }
+}
+
+#[test]
+fn each_work_tree_knows_the_attempts_of_all_once() {
+    let clone = Clone::new();
+    let (root, one, two) = (clone.0.root(), clone.add("one"), clone.add("two"));
+    let first = clone.fail(&one, "Keep the connection open", "run-a", "zebra sockets");
+    let second = clone.fail(&two, "Keep the connection open", "run-b", "pings");
+    let expected = [first.as_str(), second.as_str()];
+    for folder in [&root, &one, &two] {
+        assert_eq!(clone.known(folder), expected);
+        let found = clone.run(folder, &["search", "zebra", "--kind", "journal", "--json"]).json(0);
+        assert_eq!(ids(&found["entries"]), [expected[0]], "{}", folder.display());
+        let context = clone.run(folder, &["context", "--task", "Keep the connection open"]).stdout;
+        assert_eq!(context.matches("**Approach:** zebra sockets").count(), 1, "{context}");
+        assert!(context.contains("**Approach:** pings"), "{context}");
+        // The run of another work tree goes on there, and the state of its files says nothing here.
+        let run = if folder == &root { "0/0" } else { "0/1" };
+        assert!(context.contains(run) && !context.contains("back in a state"), "{context}");
+        let shown = clone.run(folder, &["show", &first]).answer(0);
+        assert!(shown.contains("zebra sockets"), "{shown}");
+    }
+    // The files are those of the tree that recorded.
+    assert!(one.join(".ralph/journal/run-a/0001.md").is_file() && !root.join(".ralph/journal/run-a").exists());
+    assert_eq!(git(&clone.0, &["status", "--porcelain"]), "");
+    // A branch that hides the file does not hide the attempt.
+    clone.run(&one, &["check"]).says(0, "");
+    clone.remove("one");
+    clone.remove("two");
+    assert_eq!(clone.known(&root), expected);
+    // Restored, it is a file to commit.
+    clone.run(&root, &["restore", &first]).says(0, "");
+    assert!(clone.0.read(".ralph/journal/run-a/0001.md").contains("zebra sockets"));
+    assert_eq!(clone.known(&root), expected);
+    // Taken back, it is where it was.
+    clone.run(&root, &["undo"]).says(0, "");
+    assert!(!root.join(".ralph/journal/run-a").exists());
+    assert_eq!(clone.known(&root), expected);
+}
+
+#[test]
+fn what_git_does_to_the_files_loses_no_attempt() {
+    let clone = Clone::new();
+    let (root, tree) = (clone.0.root(), clone.add("one"));
+    let id = clone.fail(&root, "Sort the list", "run-a", "bubble");
+    let known = [id.as_str()];
+    let steps: [&[&[&str]]; 5] = [
+        &[&["clean", "-fdxq"]],
+        &[&["stash", "--include-untracked", "--quiet"]],
+        &[&["add", "--all"], &["commit", "--quiet", "-m", "x"], &["reset", "--quiet", "--hard", "HEAD~1"]],
+        &[&["checkout", "--quiet", "-b", "other"], &["gc", "--quiet", "--prune=now"]],
+        &[&["commit", "--quiet", "--allow-empty", "-m", "y"], &["rebase", "--quiet", "main"]],
+    ];
+    for commands in steps {
+        for command in commands {
+            git(&clone.0, command);
+        }
+        assert_eq!(clone.known(&root), known, "{commands:?}");
+        assert_eq!(clone.known(&tree), known, "{commands:?}");
+        let _ = clone.run(&root, &["restore", &id]);
+    }
+}
+
+#[test]
+fn a_number_belongs_to_one_attempt_in_all_work_trees() {
+    let clone = Clone::new();
+    let trees = [clone.0.root(), clone.add("one"), clone.add("two")];
+    let record = |folder: &PathBuf| {
+        let mut command =
+            clone.0.with(["record", "--task", "Same", "--run", "nightly", "--outcome", "failed"]).command();
+        let command = command.current_dir(folder).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        command.spawn().unwrap()
+    };
+    for _ in 0..10 {
+        let mut children: Vec<_> = trees.iter().map(record).collect();
+        for child in &mut children {
+            assert!(child.wait().unwrap().success());
+        }
+    }
+    let all: Vec<String> = (1..=30).map(|number| format!("journal/nightly/{number:04}")).collect();
+    for folder in &trees {
+        assert_eq!(clone.known(folder), all);
+    }
+}
+
+#[test]
+fn what_is_taken_back_or_forgotten_does_not_come_back() {
+    let clone = Clone::new();
+    let (root, tree) = (clone.0.root(), clone.add("one"));
+    let first = clone.fail(&root, "Sort the list", "run-a", "bubble");
+    clone.run(&root, &["undo"]).says(0, "");
+    assert_eq!((clone.known(&root), clone.known(&tree)), (vec![], vec![]));
+    clone.run(&root, &["undo", "--redo"]).says(0, "");
+    assert_eq!((clone.known(&root), clone.known(&tree)), (vec![first.clone()], vec![first.clone()]));
+    clone.run(&root, &["archive", "--forget", &first]).says(0, "");
+    assert_eq!((clone.known(&root), clone.known(&tree)), (vec![], vec![]));
+    assert!(!root.join(".ralph/journal/run-a/0001.md").exists());
+    // Its number stays taken.
+    assert_eq!(clone.fail(&tree, "Sort the list", "run-a", "heap"), "journal/run-a/0002");
+}
+
+#[test]
+fn an_archived_attempt_is_archived_in_all_work_trees_without_a_file_of_their_own() {
+    let clone = Clone::new();
+    let (root, tree) = (clone.0.root(), clone.add("one"));
+    let id = clone.fail(&root, "Sort the list", "run-a", "zebra");
+    let is_found = |folder: &Path| {
+        let found = clone.run(folder, &["search", "zebra", "--json"]);
+        !ids(&found.json(found.code.unwrap())["entries"]).is_empty()
+    };
+    assert!(is_found(&root) && is_found(&tree));
+    clone.run(&root, &["archive", &id]).says(0, "");
+    assert!(!is_found(&root) && !is_found(&tree));
+    assert_eq!((clone.known(&root), clone.known(&tree)), (vec![id.clone()], vec![id.clone()]));
+    clone.run(&root, &["restore", &id]).says(0, "");
+    assert!(is_found(&root) && is_found(&tree));
+    // A tree that has no file of it may archive it too.
+    clone.run(&tree, &["archive", &id]).says(0, "");
+    assert!(is_found(&root) && !is_found(&tree));
+}
+
+#[test]
+fn a_common_folder_that_cannot_be_written_is_said_and_made_up_for() {
+    let clone = Clone::new();
+    let (root, tree) = (clone.0.root(), clone.add("one"));
+    // A file in the way is what root meets, whom no mode stops.
+    clone.0.write(".git/ralph-memory", "");
+    let id = clone.fail(&root, "Sort the list", "run-a", "bubble");
+    assert_eq!((clone.known(&root), clone.known(&tree)), (vec![id.clone()], vec![]));
+    let checked = clone.run(&root, &["check"]);
+    assert!(checked.stdout.contains("no copy of 1 file could be written to"), "{checked}");
+    fs::remove_file(clone.0.at(".git/ralph-memory")).unwrap();
+    clone.fail(&root, "Another", "run-b", "heap");
+    assert_eq!(clone.known(&tree).len(), 2);
+    assert!(!clone.run(&root, &["check"]).stdout.contains("no copy of"));
+}
+
+#[test]
+fn copies_that_were_not_made_here_are_named_and_not_read() {
+    let clone = Clone::new();
+    let (root, tree) = (clone.0.root(), clone.add("one"));
+    clone.fail(&root, "Sort the list", "run-a", "bubble");
+    let (copies, aside) = (clone.copies(), clone.0.root().with_file_name("aside"));
+    // As an archive brings it: the same files with other inode numbers.
+    fs::rename(&copies, &aside).unwrap();
+    let copied = std::process::Command::new("cp").arg("-a").arg(&aside).arg(&copies).status().unwrap();
+    assert!(copied.success());
+    assert_eq!(clone.known(&tree), Vec::<String>::new());
+    let checked = clone.run(&root, &["check"]);
+    assert!(checked.stdout.contains("was not made here by you, so its attempts are not read"), "{checked}");
+    // The next attempt gets a folder of its own, and nothing is lost.
+    let id = clone.fail(&root, "Another", "run-b", "heap");
+    assert_eq!(clone.known(&tree), [id]);
+    assert!(copies.with_file_name(format!("{}-1", copies.file_name().unwrap().to_str().unwrap())).is_dir());
+}
+
+#[test]
+fn a_git_file_leads_to_no_other_project() {
+    let clone = Clone::new();
+    clone.fail(&clone.0.root(), "Sort the list", "run-a", "bubble");
+    let other = TestBase::new();
+    let lead_to = |target: &Path| other.write(".git", format!("gitdir: {}\n", target.display()));
+    lead_to(&clone.0.at(".git"));
+    let log = || other.with(["log", "--json"]).env("XDG_STATE_HOME", clone.0.home().join(".local/state")).run().json(0);
+    assert_eq!(ids(&log()["attempts"]), Vec::<String>::new());
+    // A linked work tree is known by the path that git keeps of it.
+    clone.add("one");
+    lead_to(&clone.0.at(".git/worktrees/one"));
+    assert_eq!(ids(&log()["attempts"]), Vec::<String>::new());
+}
+
+#[test]
+fn bare_repositories_submodules_and_monorepos_have_copies_of_their_own() {
+    let clone = Clone::new();
+    let place = clone.0.root().with_file_name("x").parent().unwrap().to_owned();
+    let path = |name: &str| place.join(name);
+    let (bare, one, two) = (path("bare.git"), path("one"), path("two"));
+    git(&clone.0, &["clone", "--quiet", "--bare", ".", bare.to_str().unwrap()]);
+    for tree in [&one, &two] {
+        let arguments = ["--git-dir", bare.to_str().unwrap(), "worktree", "add", "--quiet", "--detach"];
+        git(&clone.0, &[arguments.as_slice(), &[tree.to_str().unwrap()]].concat());
+    }
+    let id = clone.fail(&one, "Sort the list", "run-a", "bubble");
+    assert_eq!((clone.known(&two), clone.known(&clone.0.root())), (vec![id], vec![]));
+    // Another memory in the same repository.
+    let service = clone.0.root().join("services/api");
+    fs::create_dir_all(&service).unwrap();
+    clone.run(&service, &["init", "--here"]).answer(0);
+    let id = clone.fail(&service, "Answer", "run-b", "slow");
+    assert_eq!((clone.known(&service), clone.known(&clone.0.root())), (vec![id.clone()], vec![]));
+    clone.commit("service");
+    let tree = clone.add("three").join("services/api");
+    assert_eq!(clone.known(&tree), [id]);
+    // A submodule.
+    let allowed = ["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", bare.to_str().unwrap(), "part"];
+    git(&clone.0, &allowed);
+    let part = clone.0.at("part");
+    clone.fail(&part, "Part", "run-c", "missing");
+    assert!(clone.0.at(".git/modules/part/ralph-memory").is_dir());
+    assert_eq!(clone.known(&clone.0.root()), Vec::<String>::new());
+}
+
+#[test]
+fn entries_of_a_work_tree_that_is_gone_are_named_and_brought_back() {
+    let clone = Clone::new();
+    let (root, tree) = (clone.0.root(), clone.add("one"));
+    clone.run(&tree, &["add", "Ports", "--body", "Use 8443.", "--tags", "net"]).answer(0);
+    assert!(!clone.run(&root, &["check"]).stdout.contains("Ports"));
+    assert_eq!(clone.run(&root, &["search", "8443"]).code, Some(1), "it is not searched");
+    clone.remove("one");
+    let checked = clone.run(&root, &["check"]).stdout;
+    assert!(checked.contains("`knowledge/ports`, which the work tree `one-"), "{checked}");
+    clone.run(&root, &["restore", "ports"]).says(0, "");
+    assert!(clone.0.read(".ralph/knowledge/ports.md").contains("Use 8443."));
+    assert!(!clone.run(&root, &["check"]).stdout.contains("which the work tree"));
+}
+
+#[test]
+fn copies_go_90_days_after_the_default_branch_had_them() {
+    let clone = Clone::new();
+    let (root, tree) = (clone.0.root(), clone.add("one"));
+    let merged = clone.fail(&tree, "Merged", "run-a", "bubble");
+    let open = clone.fail(&tree, "Open", "run-b", "heap");
+    clone.run(&root, &["restore", &merged]).answer(0);
+    clone.commit("squashed");
+    let n_copies = || fs::read_dir(clone.copies().join("journal")).unwrap().count();
+    // The files have this machine's times, so the program's clock is ahead of them.
+    let tidy = |days: i64| {
+        let now = chrono::Utc::now() + chrono::TimeDelta::days(days);
+        clone.0.with(["tidy"]).now(&now.format("%Y-%m-%dT%H:%M:%SZ").to_string()).run().stdout
+    };
+    tidy(89);
+    assert_eq!(n_copies(), 2);
+    tidy(91);
+    assert_eq!(n_copies(), 1);
+    clone.remove("one");
+    assert_eq!(clone.known(&root), [merged, open]);
+}
+
+#[test]
+fn copies_are_switched_off_and_removed() {
+    let clone = Clone::new();
+    let (root, tree) = (clone.0.root(), clone.add("one"));
+    let off = |arguments: &[&str]| clone.0.with(arguments).env("RALPH_MEMORY_GIT__COMMON", "false").run();
+    assert_eq!(off(&["record", "--task", "Quiet", "--outcome", "failed"]).code, Some(0));
+    assert!(!clone.0.at(".git/ralph-memory").exists());
+    clone.fail(&root, "Sort the list", "run-a", "bubble");
+    assert_eq!(clone.known(&tree).len(), 1);
+    let exported = clone.run(&tree, &["export"]).answer(0);
+    assert!(!exported.contains("bubble"), "{exported}");
+    let removed = clone.run(&root, &["setup", "--remove", "--all", "--yes"]);
+    assert!(removed.code == Some(0) && removed.stderr.contains(".git/ralph-memory/"), "{removed}");
+    assert!(!clone.0.at(".git/ralph-memory").exists());
+    assert_eq!((clone.known(&root).len(), clone.known(&tree).len()), (2, 0));
+}
