@@ -3,8 +3,7 @@
 //! Pure. No language is parsed: a comment is known by its mark, a statement over several lines by its brackets, and a
 //! mistake about either one only makes a line differ or stay the same that should not.
 
-use std::collections::HashMap;
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use xxhash_rust::xxh3::xxh3_64;
 
 /// How many names of an entry count, in the order of its text.
 const MAX_NAMES: usize = 50;
@@ -73,8 +72,8 @@ const OTHERS: Language = Language { blocks: C_BLOCKS, ..language("", &["//"]) };
 /// The code of a file: its statements, which are lines that belong together, without comments.
 pub(crate) struct SourceCode {
     statements: Vec<String>,
-    /// The positions of the statements with a word, by the hash of the word.
-    words: HashMap<u64, Vec<usize>>,
+    /// The hashes of all words, each with the position of a statement that has it, sorted.
+    words: Vec<(u64, usize)>,
     quotes: &'static str,
 }
 
@@ -152,6 +151,9 @@ fn spans(text: &str) -> Vec<(&str, bool)> {
 
 /// Returns whether a word has a form that prose does not have.
 fn has_form_of_code(word: &str) -> bool {
+    if word.bytes().all(|byte| byte.is_ascii_lowercase()) {
+        return false;
+    }
     let letters: Vec<char> = word.chars().collect();
     let between =
         |is_it: fn(char, char, char) -> bool| letters.windows(3).any(|three| is_it(three[0], three[1], three[2]));
@@ -171,19 +173,17 @@ impl SourceCode {
         let language = LANGUAGES.iter().find(|language| language.ends.contains(&end)).unwrap_or(&OTHERS);
         let lines = code_lines(language, text);
         let mut rest = &lines[..];
-        let (mut statements, mut words) = (Vec::new(), HashMap::<u64, Vec<usize>>::new());
+        let (mut statements, mut words) = (Vec::new(), Vec::new());
         while !rest.is_empty() {
             let (own, behind) = rest.split_at(length(rest));
             let statement = own.iter().map(|line| line.text.as_str()).collect::<Vec<_>>().join(" ");
-            for word in statement.split(|letter| !is_of_word(letter)).filter(|word| !word.is_empty()) {
-                let with = words.entry(hash(word)).or_default();
-                if with.last() != Some(&statements.len()) {
-                    with.push(statements.len());
-                }
-            }
+            let own = statement.split(|letter| !is_of_word(letter)).filter(|word| !word.is_empty());
+            words.extend(own.map(|word| (xxh3_64(word.as_bytes()), statements.len())));
             statements.push(statement);
             rest = behind;
         }
+        words.sort_unstable();
+        words.dedup();
         SourceCode { statements, words, quotes: language.quotes }
     }
 
@@ -216,19 +216,16 @@ impl SourceCode {
     /// Returns the statements with a name.
     fn with(&self, name: &str) -> Vec<&str> {
         let longest = name.split(|letter| !is_of_word(letter)).max_by_key(|word| word.len()).unwrap_or_default();
-        let with = self.words.get(&hash(longest)).into_iter().flatten().map(|at| self.statements[*at].as_str());
+        let hash = xxh3_64(longest.as_bytes());
+        let first = self.words.partition_point(|(other, _)| *other < hash);
+        let with = self.words[first..].iter().take_while(|(other, _)| *other == hash);
+        let with = with.map(|(_, at)| self.statements[*at].as_str());
         with.filter(|statement| place(statement, name).is_some()).collect()
     }
 }
 
 fn is_of_word(letter: char) -> bool {
     letter.is_alphanumeric() || letter == '_'
-}
-
-fn hash(word: &str) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    word.hash(&mut hasher);
-    hasher.finish()
 }
 
 /// Returns where a text has a name, not as a part of a longer one.
@@ -294,6 +291,8 @@ fn code_lines(language: &Language, text: &str) -> Vec<CodeLine> {
                 open = open.filter(|_| closed.is_none());
                 let length = closed.unwrap_or(rest.len());
                 (taken, rest) = (if is_kept { &rest[..length] } else { "" }, &rest[length..]);
+            } else if let length @ 1.. = rest.find(|letter| !is_plain(letter)).unwrap_or(rest.len()) {
+                (taken, rest) = rest.split_at(length);
             } else if let Some((start, end)) =
                 language.blocks.iter().find(|(start, _)| rest.starts_with(start) && is_apart(&line.text, "([{"))
             {
@@ -325,6 +324,11 @@ fn code_lines(language: &Language, text: &str) -> Vec<CodeLine> {
         }
     }
     lines
+}
+
+/// Returns whether no mark of a language, quote or bracket begins with this letter.
+fn is_plain(letter: char) -> bool {
+    is_of_word(letter) || letter == ' '
 }
 
 /// Returns whether a mark behind this text begins a comment, and is not within a word or an address.
