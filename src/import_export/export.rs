@@ -101,7 +101,7 @@ impl ExportStream<'_> {
             Ok(file) => file,
             Err(crate::store::Unreadable::Missing) => return None,
             Err(unreadable) => {
-                let error = unreadable.into_error(self.workspace.store.memory().join(path));
+                let error = unreadable.into_error(self.workspace.store.full_path(path));
                 let reason = std::error::Error::source(&error).map_or_else(|| error.to_string(), ToString::to_string);
                 return problem(format!("it cannot be exported: {reason}"));
             }

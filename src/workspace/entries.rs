@@ -45,7 +45,7 @@ impl Workspace {
     /// Returns the bytes of the file at `path`, relative to `.ralph/`.
     pub(crate) fn read_bytes(&self, path: &str) -> Result<Vec<u8>> {
         let read = self.store.read(path);
-        Ok(read.map_err(|unreadable| unreadable.into_error(self.store.memory().join(path)))?.bytes)
+        Ok(read.map_err(|unreadable| unreadable.into_error(self.store.full_path(path)))?.bytes)
     }
 
     /// Returns the text of an entry's file, and the parsed entry.
@@ -139,5 +139,5 @@ pub(crate) fn no_such_entry(store: &Store, catalogs: &[&Catalog], id: &Id) -> Er
 /// Returns why the list of entries is incomplete, if a folder could not be listed.
 pub(crate) fn unlisted(store: &Store, catalog: &Catalog) -> Option<Error> {
     let (folder, source) = catalog.unlisted_folder()?;
-    Some(Error::Io { action: "list", path: store.memory().join(folder), source })
+    Some(Error::Io { action: "list", path: store.full_path(folder), source })
 }

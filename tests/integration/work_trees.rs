@@ -326,3 +326,78 @@ fn copies_are_switched_off_and_removed() {
     assert!(!clone.0.at(".git/ralph-memory").exists());
     assert_eq!((clone.known(&root).len(), clone.known(&tree).len()), (2, 0));
 }
+
+/// Every second change of a file has a kill before it; which ones they are is as good as any other.
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+const STEP: usize = 2;
+
+/// Kills a command in the main work tree before calls that change a file, in the memory and in git's common folder. `before`
+/// prepares the clone, and `check` gets it with the other work tree, and whether the command was killed.
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+fn kill_each(arguments: &[&str], before: impl Fn(&Clone), check: impl Fn(&Clone, &Path, bool)) {
+    use crate::fault_campaign::program_in;
+    use crate::fault_campaign::tracer::{At, Fault};
+
+    let mut n_kills = 0;
+    for number in (1..).step_by(STEP) {
+        let clone = Clone::new();
+        let tree = clone.add("one");
+        before(&clone);
+        let fault = Fault { kills: true, ..Fault::at(At::Number(number)) };
+        let root = clone.0.root();
+        let program = program_in(&root, Path::new(crate::support::PROGRAM), arguments, "<journal>It sank.</journal>");
+        let was_killed = program.run_with(fault).injected.is_some();
+        check(&clone, &tree, was_killed);
+        if !was_killed {
+            assert!(n_kills > 3, "{arguments:?}: {n_kills} kills");
+            return;
+        }
+        n_kills += 1;
+    }
+}
+
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[test]
+fn no_kill_loses_an_attempt_or_doubles_one() {
+    const ID: &str = "journal/run-a/0001";
+    let record = |clone: &Clone| drop(clone.fail(&clone.0.root(), "Float", "run-a", "cork"));
+    // After the next command, both work trees know the same attempts, each once, and nothing is wrong.
+    let agree = |clone: &Clone, tree: &Path| {
+        let _ = clone.fail(&clone.0.root(), "Another", "run-z", "lead");
+        let known = clone.known(&clone.0.root());
+        assert_eq!(clone.known(tree), known);
+        let checked = clone.run(&clone.0.root(), &["check"]);
+        assert!(!checked.stdout.contains("attempt-twice") && !checked.stdout.contains("not made here"), "{checked}");
+        known.iter().filter(|id| id.starts_with("journal/run-a/")).count()
+    };
+    let run = ["record", "--task", "Sink", "--run", "run-a", "--outcome", "failed"];
+    kill_each(
+        &run,
+        |_| (),
+        |clone, tree, was_killed| {
+            assert!(agree(clone, tree) <= 1 && (was_killed || agree(clone, tree) == 1));
+            // Told again, it is recorded.
+            clone.0.with(run).input("<journal>It sank.</journal>").run().answer(0);
+            assert!((1..=2).contains(&agree(clone, tree)));
+            assert!(clone.run(tree, &["search", "sank", "--kind", "journal"]).code == Some(0));
+        },
+    );
+    kill_each(&["archive", ID], record, |clone, tree, _| assert_eq!(agree(clone, tree), 1));
+    for arguments in [&["undo"][..], &["archive", "--forget", ID]] {
+        kill_each(arguments, record, |clone, tree, was_killed| {
+            // It is there as before, or it is gone.
+            let root_has_it = clone.known(&clone.0.root()).iter().any(|id| id == ID);
+            assert!(was_killed || !root_has_it, "{arguments:?}");
+            let tree_has_it = clone.known(tree).iter().any(|id| id == ID);
+            assert!(!tree_has_it || root_has_it, "{arguments:?}: it came back");
+        });
+    }
+    let lose_file = |clone: &Clone| {
+        record(clone);
+        fs::remove_dir_all(clone.0.at(".ralph/journal/run-a")).unwrap();
+    };
+    kill_each(&["restore", ID], lose_file, |clone, tree, was_killed| {
+        assert_eq!(agree(clone, tree), 1);
+        assert!(was_killed || clone.0.at(".ralph/journal/run-a/0001.md").is_file());
+    });
+}

@@ -21,7 +21,7 @@ pub(crate) fn archive(workspace: &Workspace, ids: &[Id]) -> Result<TidyReport> {
     refuse_unlisted(workspace, &[&archive])?;
     let moved = move_to_archive(workspace, &lock, &live, &archive, ids)?;
     workspace.commit_moved();
-    let written: Vec<_> = moved.iter().map(|entry| workspace.store.memory().join(entry.to.as_relative())).collect();
+    let written: Vec<_> = moved.iter().map(|entry| workspace.store.full_path(entry.to.as_relative())).collect();
     let problems = lock.settled(&written).into_iter().collect();
     Ok(TidyReport { moved, merged: Vec::new(), problems })
 }

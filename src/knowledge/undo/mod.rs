@@ -87,7 +87,7 @@ fn take_back(
     let mut problems = carry_out(workspace, lock, logged, &plan, &mut |_| {})?;
     let number = workspace.store.operation_number();
     workspace.commit_moved();
-    let written: Vec<_> = apply::written(&files).map(|path| workspace.root().join(path)).collect();
+    let written: Vec<_> = apply::written(&files).map(|path| workspace.store.full_path(path.as_relative())).collect();
     problems.extend(lock.settled(&written));
     Ok(Undone { operation, number, files, problems })
 }

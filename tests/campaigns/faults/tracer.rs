@@ -385,7 +385,7 @@ impl Tracer<'_> {
     fn changes_files(&self, call: &str, does: Does, path: &Path) -> bool {
         !does.only_reads()
             && !matches!(call, "fsync" | "fdatasync" | "flock" | "fchmod" | "fchown")
-            && path.starts_with(self.root.join(".ralph"))
+            && [".ralph", ".git/ralph-memory"].iter().any(|folder| path.starts_with(self.root.join(folder)))
             && !path.starts_with(self.root.join(".ralph/cache"))
     }
 }
