@@ -338,8 +338,7 @@ fn kill_each(arguments: &[&str], before: impl Fn(&Clone), check: impl Fn(&Clone,
     use crate::fault_campaign::program_in;
     use crate::fault_campaign::tracer::{At, Fault};
 
-    let mut n_kills = 0;
-    for number in (1..).step_by(STEP) {
+    for (n_kills, number) in (1..).step_by(STEP).enumerate() {
         let clone = Clone::new();
         let tree = clone.add("one");
         before(&clone);
@@ -352,7 +351,6 @@ fn kill_each(arguments: &[&str], before: impl Fn(&Clone), check: impl Fn(&Clone,
             assert!(n_kills > 3, "{arguments:?}: {n_kills} kills");
             return;
         }
-        n_kills += 1;
     }
 }
 
