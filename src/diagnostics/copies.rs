@@ -23,8 +23,9 @@ pub(super) fn copies(workspace: &Workspace, live: &Catalog, archive: &Catalog) -
         problems.push(Problem::warning(MEMORY_FOLDER, "uncopied", message, hint));
     }
     for foreign in store.foreign_copies() {
-        let message = format!("`{}` was not made here by you, so its attempts are not read", foreign.display());
-        let hint = "look at what it holds, then delete it";
+        let message = format!("`{}` is not sealed with your key, so its attempts are not read", foreign.display());
+        let hint =
+            "it may be of another home of yours, or from a copied folder: look at what it holds before you delete it";
         problems.push(Problem::warning(MEMORY_FOLDER, "foreign-copies", message, hint));
     }
     problems.extend(twice(workspace, live, archive));
@@ -34,12 +35,15 @@ pub(super) fn copies(workspace: &Workspace, live: &Catalog, archive: &Catalog) -
 
 /// Reports the attempts of this work tree whose names other attempts have in another one.
 fn twice(workspace: &Workspace, live: &Catalog, archive: &Catalog) -> Vec<Problem> {
-    let begun = |path: &str| Some(entry::read(path, &workspace.store.read(path).ok()?.bytes).head.created_at);
+    let identity = |path: &str| {
+        let head = entry::read(path, &workspace.store.read(path).ok()?.bytes).head;
+        Some((head.created_at, head.task_id))
+    };
     let of_copy = |copy: crate::store::Copy| {
         let id = Id::of_path(&copy.path).filter(|_| copy.path.contains("journal/"))?;
         let own = [live, archive].into_iter().find_map(|catalog| Some(catalog.path(catalog.row_of_id(&id)?)))?;
         let other = copy.path.replacen("journal", entry::path::COPIES, 1);
-        let is_another = own != other && begun(&own) != begun(&other);
+        let is_another = own != other && identity(&own) != identity(&other);
         is_another.then(|| {
             let message =
                 format!("another work tree has another attempt with the id `{id}`, which does not count here");

@@ -46,19 +46,25 @@ const DEFAULT_BRANCHES: [&str; 4] =
     ["refs/remotes/origin/HEAD", "refs/heads/main", "refs/heads/master", "refs/heads/trunk"];
 
 impl WorkTree {
-    /// Returns the files in these folders that the tree of the default branch had at a time; none if git does not answer, or
-    /// there is no branch of a usual name.
-    pub(crate) fn held_before(&self, at: DateTime<Utc>, folders: &[&str]) -> Vec<String> {
-        let newest = |branch: &'static str| {
-            let call = self.call(&["rev-list", "--max-count=1"]).number("--before=", at.timestamp());
-            call.word(branch).patience(PATIENCE).line().ok()?
+    /// Returns the files in these folders that the tree of the default branch had at a time, with their object ids; none if git
+    /// does not answer, or there is no branch of a usual name.
+    pub(crate) fn held_before(&self, at: DateTime<Utc>, folders: &[&str]) -> Vec<(String, String)> {
+        let is_there = |branch: &&'static str| {
+            let call = self.call(&["rev-parse", "--verify", "--quiet"]).word(branch);
+            call.patience(PATIENCE).line().is_ok_and(|line| line.is_some_and(|line| !line.is_empty()))
         };
-        let held = DEFAULT_BRANCHES.into_iter().find_map(newest).and_then(|commit| {
+        let held = DEFAULT_BRANCHES.into_iter().find(is_there).and_then(|branch| {
+            let call = self.call(&["rev-list", "--first-parent", "--max-count=1"]).number("--before=", at.timestamp());
+            let commit = call.word(branch).patience(PATIENCE).line().ok()??;
             let paths: Vec<String> = folders.iter().map(|folder| format!("{}{folder}", self.prefix)).collect();
-            let call = self.call(&["ls-tree", "-r", "-z", "--name-only", "--full-tree"]).value(&commit).paths(paths);
+            let call = self.call(&["ls-tree", "-r", "-z", "--full-tree"]).value(&commit).paths(paths);
             call.patience(PATIENCE).ask_all().ok()
         });
-        names(&held.unwrap_or_default()).map(|path| self.below(path)).collect()
+        let of_line = |line: String| {
+            let (head, path) = line.split_once('\t')?;
+            Some((self.below(path.to_owned()), head.rsplit(' ').next()?.to_owned()))
+        };
+        names(&held.unwrap_or_default()).filter_map(of_line).collect()
     }
 
     /// Returns the changes to these paths, and to those below them, in commits since `since`, the newest first; if

@@ -104,16 +104,14 @@ impl Memory {
         tidy::forget(&self.workspace, ids)
     }
 
-    /// Removes the copies of attempts that the work trees of this clone share, and returns their folder; `None` if there are
-    /// none. What no work tree has in a file is lost.
+    /// Removes the copies of attempts that the work trees of this clone share, and returns their folders. What no work tree has
+    /// in a file is lost.
     ///
     /// # Errors
     ///
     /// [`Error::Io`](crate::Error::Io).
     #[doc(hidden)]
-    pub fn remove_copies(&self) -> Result<Option<PathBuf>> {
-        let path = self.workspace.store.copies_path().unwrap_or_default();
-        let removed = self.workspace.store.clear_copies().io("remove", &path)?;
-        Ok(removed.then_some(path))
+    pub fn remove_copies(&self) -> Result<Vec<PathBuf>> {
+        self.workspace.store.clear_copies().io("remove the copies of", self.root())
     }
 }

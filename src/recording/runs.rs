@@ -38,7 +38,7 @@ fn new_name(workspace: &Workspace, prefix: &str) -> Run {
         // Hash keys come from the system's randomness; the rest distinguishes two of one process.
         let random = RandomState::new().hash_one((SystemTime::now(), std::process::id()));
         let id = format!("{prefix}{:08x}", random >> 32);
-        if workspace.store.folder(&format!("journal/{id}")).is_err() {
+        if !journal::has_attempts(workspace, &id).unwrap_or_default() {
             return Run::named(id);
         }
     }

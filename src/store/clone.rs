@@ -14,8 +14,6 @@ use rustix::fs::{Mode, OFlags, open};
 use rustix::process::geteuid;
 use xxhash_rust::xxh3::xxh3_128;
 
-/// The folder in git's common folder.
-pub(super) const COMMON: &str = "ralph-memory";
 /// The longest file of git that is read, in bytes: each contains one path.
 const MAX_GIT_FILE: u64 = 8 * 1024;
 
@@ -42,11 +40,6 @@ impl GitClone {
         Some(GitClone { common, key: format!("{key:032x}"), tree })
     }
 
-    /// Returns the path of the folder of copies.
-    pub(super) fn folder(&self) -> PathBuf {
-        self.common.join(COMMON).join(&self.key)
-    }
-
     /// Returns whether a linked work tree is there no more.
     pub(super) fn is_gone(&self, tree: &str) -> bool {
         let name = tree.rsplit_once('-').map_or(tree, |(name, _)| name);
@@ -68,10 +61,14 @@ fn folders(top: &Path) -> Option<(PathBuf, PathBuf)> {
     let own = git_dir(top)?.canonicalize().ok()?;
     let common = pointed_at(&own.join("commondir"), "").and_then(|common| common.canonicalize().ok());
     let is_own = match &common {
-        _ if stat.is_dir() => true,
+        // Git makes no such file in a folder that is a repository of its own.
+        _ if stat.is_dir() => common.is_none(),
         _ if !stat.is_file() => false,
-        // A linked work tree.
-        Some(_) => pointed_at(&own.join("gitdir"), "").and_then(|back| back.canonicalize().ok()) == Some(file),
+        // A linked work tree. Git's folder of it lies in the repository: a file beside this one proves nothing.
+        Some(common) => {
+            let back = pointed_at(&own.join("gitdir"), "").and_then(|back| back.canonicalize().ok());
+            own.parent() == Some(&common.join("worktrees")) && back == Some(file)
+        }
         // A submodule: its folder is in that of the repository around it.
         None => {
             let around = top.parent()?.ancestors().find(|folder| git_dir(folder).is_some())?;

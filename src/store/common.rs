@@ -1,6 +1,7 @@
 //! The folder in git's common folder in which all work trees of a clone keep copies: finds, seals and opens it.
 //!
-//! It is `ralph-memory/KEY/`, with the mode 0700. It is sealed with the user's key: what an unpacked archive brings is not read.
+//! It is `ralph-memory/KEY/`, with the mode 0700. KEY is made of the memory's place, the user id and the user's key: another home
+//! of the user has another folder. It is sealed with the key: what an unpacked archive brings is not read.
 //! This file knows nothing about the copies.
 
 use std::fs::File;
@@ -13,14 +14,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use rustix::fs::Mode;
 use rustix::process::geteuid;
 
-use super::clone::{COMMON, GitClone};
+use super::clone::GitClone;
 use super::folder::{Folder, foreign_folder};
-use super::seal::SealKey;
+use super::seal::{SealKey, hex_digits};
 use super::temp::{Durability, rename_new, temporary_name};
 use super::user_key::{UserKey, place_of_file};
 use crate::entry::MAX_FILE_BYTES;
 use crate::entry::path::{COPIES, is_copy};
 
+/// The folder in git's common folder.
+const COMMON: &str = "ralph-memory";
 /// The file that shows who made the folder with it, and that it was made there.
 const SEAL: &str = "seal";
 
@@ -44,9 +47,10 @@ impl CommonFolder {
         self.clone.get_or_init(|| GitClone::of(root).filter(|_| !self.is_off)).as_ref()
     }
 
-    /// Returns the folder's path; `None` without git.
-    pub(super) fn path(&self, root: &Path) -> Option<PathBuf> {
-        self.clone_of(root).map(GitClone::folder)
+    /// Returns the folder's path; `None` without git, or without a key.
+    pub(super) fn path(&self, root: &Path, user_key: &UserKey) -> Option<PathBuf> {
+        let clone = self.clone_of(root)?;
+        Some(clone.common.join(COMMON).join(name_of(clone, &user_key.kept()?)))
     }
 
     /// Opens the folder.
@@ -56,10 +60,10 @@ impl CommonFolder {
     /// `NotFound` if there is none that was made here by this user, and those of the file system.
     pub(super) fn open(&self, root: &Path, user_key: &UserKey) -> io::Result<Folder> {
         let clone = self.clone_of(root).ok_or(io::ErrorKind::NotFound)?;
-        let folder = Folder::open(&clone.common)?.descend(&format!("{COMMON}/{}", clone.key))?;
+        let key = user_key.kept().ok_or(io::ErrorKind::NotFound)?;
+        let folder = Folder::open(&clone.common)?.descend(&format!("{COMMON}/{}", name_of(clone, &key)))?;
         let ino = folder.stat()?.ino;
         if self.sealed.load(Ordering::Relaxed) != ino {
-            let key = user_key.kept().ok_or(io::ErrorKind::NotFound)?;
             let is_own = folder.owner()? == geteuid().as_raw();
             if !is_own || folder.read(SEAL, MAX_FILE_BYTES).ok() != Some(seal(&key, clone, &folder)?) {
                 return Err(io::ErrorKind::NotFound.into());
@@ -67,6 +71,38 @@ impl CommonFolder {
             self.sealed.store(ino, Ordering::Relaxed);
         }
         Ok(folder)
+    }
+
+    /// Returns the folders of this memory that are not sealed with the user's key: of another user or home, or made elsewhere.
+    pub(super) fn foreign(&self, root: &Path, user_key: &UserKey) -> Vec<PathBuf> {
+        let Some(clone) = self.clone_of(root) else { return Vec::new() };
+        let own = self.path(root, user_key).filter(|_| self.open(root, user_key).is_ok());
+        let mut found = folders_of(clone);
+        found.retain(|path| Some(path) != own.as_ref());
+        found
+    }
+
+    /// Removes the folders of this memory, whatever the settings say, and returns them; those of other users stay.
+    ///
+    /// # Errors
+    ///
+    /// Those of the file system.
+    pub(super) fn clear(root: &Path) -> io::Result<Vec<PathBuf>> {
+        let Some(clone) = GitClone::of(root) else { return Ok(Vec::new()) };
+        let mut removed = Vec::new();
+        for path in folders_of(&clone) {
+            let above = Folder::open(&clone.common)?.descend(COMMON)?;
+            let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+            if !above.is_of_other_user(name) {
+                above.remove_any(name)?;
+                removed.push(path);
+            }
+        }
+        if !removed.is_empty() {
+            // Another memory or user may have copies there.
+            Folder::open(&clone.common)?.remove_folder(COMMON)?;
+        }
+        Ok(removed)
     }
 
     /// Does the same, and makes the folder if it is missing. One that was made elsewhere gets another name.
@@ -80,7 +116,8 @@ impl CommonFolder {
             opened => return opened,
         }
         let clone = self.clone_of(root).ok_or(io::ErrorKind::NotFound)?;
-        let (name, key) = (&clone.key, user_key.make_kept()?);
+        let key = user_key.make_kept()?;
+        let name = &name_of(clone, &key);
         let make =
             |above: &Folder, name: &str, mode| above.make_folders(name, mode, Durability::Synced, &mut |_| Ok(()));
         let above = make(&Folder::open(&clone.common)?, COMMON, Mode::from_raw_mode(0o777))?;
@@ -109,10 +146,26 @@ impl CommonFolder {
     }
 }
 
+/// Returns KEY, for this user's key.
+fn name_of(clone: &GitClone, key: &SealKey) -> String {
+    let id = hex_digits(&key.short_sum(&[b"copies of"]));
+    format!("{}-{}", clone.key, &id[..8])
+}
+
+/// Returns the folders of a memory, whoever made them, sorted.
+fn folders_of(clone: &GitClone) -> Vec<PathBuf> {
+    let above = clone.common.join(COMMON);
+    let names = Folder::open(&above).and_then(|folder| folder.names()).unwrap_or_default();
+    let is_of_memory = |name: &&std::ffi::OsString| name.to_str().is_some_and(|name| name.starts_with(&clone.key));
+    let mut found: Vec<PathBuf> = names.iter().filter(is_of_memory).map(|name| above.join(name)).collect();
+    found.sort();
+    found
+}
+
 /// Returns the content of the seal of a folder that this user made.
 fn seal(key: &SealKey, clone: &GitClone, folder: &Folder) -> io::Result<Vec<u8>> {
     let stat = File::from(folder.as_fd().try_clone_to_owned()?).metadata()?;
-    Ok(key.derive("copies", &place_of_file(&stat, || clone.folder())).line(b""))
+    Ok(key.derive("copies", &place_of_file(&stat, || clone.common.join(name_of(clone, key)))).line(b""))
 }
 
 /// Returns the path below the folder of the copies, if this path names something there.

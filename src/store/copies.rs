@@ -9,24 +9,26 @@
 //! The folder is sealed with the user's key: what an unpacked archive brings is not read.
 
 use std::io;
-use std::path::PathBuf;
 
 use chrono::{DateTime, Utc};
 use rustix::fs::Mode;
 
-use super::clone::COMMON;
-use super::folder::{FileKind, Folder, is_missing, split};
+use super::common::path_of_copy;
+use super::folder::{FileKind, Folder, split};
 use super::layout::Store;
+use super::seal::{SealKey, hex_digits};
 use super::temp::{Access, Durability, PRIVATE_FILE};
 use super::visit::{MAX_DEPTH, Visited};
 use super::write::Created;
-use crate::entry::MAX_FILE_BYTES;
 use crate::entry::path::COPIES;
+use crate::entry::{MAX_FILE_BYTES, read};
 
 /// The folder of the entries of linked work trees.
 const TREES: &str = "trees";
 /// The file in `state/` that names what could not be copied.
 const UNCOPIED: &str = "uncopied";
+/// Comes before the path of what was removed for good, in that file.
+const FORGET: &str = "forget ";
 
 /// A copy.
 #[derive(Debug)]
@@ -78,27 +80,37 @@ impl Store {
         self.or_later(path, self.try_copy(path, bytes));
     }
 
+    /// Does the same for an attempt that was removed for good, and is there again.
+    pub(super) fn revive_copy(&self, path: &str, bytes: &[u8]) {
+        let live = live_path(path);
+        if let Ok((folder, name)) = self.copies().and_then(|copies| Ok((copies.parent(&live)?.0, split(&live).1))) {
+            let _ = folder.remove_file(&tombstone(name));
+        }
+        self.copy(path, bytes);
+    }
+
     fn try_copy(&self, path: &str, bytes: &[u8]) -> io::Result<()> {
         let Some(copy) = self.copy_of(path) else { return Ok(()) };
+        if self.is_forgotten(path) || self.is_of_another(&copy, bytes) {
+            return Ok(());
+        }
         let (folder, name) = self.make_copy_parent(&copy)?;
-        folder.write_private(name, bytes, Durability::Synced)?;
-        let _ = folder.remove_file(&tombstone(name));
-        Ok(())
+        folder.write_private(name, bytes, Durability::Synced)
     }
 
     /// Moves the copy of a file that was moved.
     pub(super) fn move_copy(&self, from: &str, to: &str) {
-        if self.copy_of(to).is_some()
-            && let Ok(file) = self.read(to)
-        {
-            self.copy(to, &file.bytes);
+        if let Ok(file) = self.read(to) {
+            if self.copy_of(to).is_some() {
+                self.copy(to, &file.bytes);
+            }
+            self.drop_copy(from, &file.bytes);
         }
-        self.drop_copy(from);
     }
 
-    /// Removes the copy of a file. It may come back.
-    pub(super) fn drop_copy(&self, path: &str) {
-        if let Some(copy) = self.copy_of(path) {
+    /// Removes the copy of a file with these bytes. It may come back.
+    pub(super) fn drop_copy(&self, path: &str, bytes: &[u8]) {
+        if let Some(copy) = self.copy_of(path).filter(|copy| !self.is_of_another(copy, bytes)) {
             self.remove_copy(&copy);
         }
     }
@@ -114,24 +126,52 @@ impl Store {
         }
     }
 
-    /// Removes the copies of an attempt that is removed for good, in all work trees, and keeps its name taken.
-    pub(super) fn forget_copy(&self, path: &str) {
-        let own = path.replacen(COPIES, "journal", 1);
-        let live = own.strip_prefix("archive/").unwrap_or(&own);
+    /// Reads a copy.
+    pub(crate) fn read_copy(&self, copy: &str) -> Option<Vec<u8>> {
+        self.copies().ok()?.read(copy, MAX_FILE_BYTES).ok()
+    }
+
+    /// Removes the copies of an attempt that is removed for good, in all work trees, and keeps its name taken. The file at
+    /// `path`, which may be a copy, stays.
+    pub(super) fn forget_copy(&self, path: &str, bytes: &[u8]) {
+        let live = live_path(path);
         if !live.starts_with("journal/") {
-            return self.drop_copy(path);
+            return self.drop_copy(path, bytes);
         }
-        let leave = |(folder, name): (Folder, &str)| folder.write_private(&tombstone(name), b"", Durability::Synced);
-        let left = self.make_copy_parent(live).and_then(leave);
-        self.or_later(path, left);
-        self.remove_copy(live);
-        self.remove_copy(&format!("archive/{live}"));
+        if self.try_forget(path, bytes).is_err() {
+            self.note_uncopied(&format!("{FORGET}{live}"));
+        }
+    }
+
+    fn try_forget(&self, path: &str, bytes: &[u8]) -> io::Result<()> {
+        let live = live_path(path);
+        let copies = [live.clone(), format!("archive/{live}")];
+        if copies.iter().any(|copy| self.is_of_another(copy, bytes)) {
+            return Ok(());
+        }
+        let (folder, name) = self.make_copy_parent(&live)?;
+        folder.write_private(&tombstone(name), b"", Durability::Synced)?;
+        let others = copies.iter().filter(|copy| Some(copy.as_str()) != path_of_copy(path).as_deref());
+        others.for_each(|copy| self.remove_copy(copy));
+        Ok(())
+    }
+
+    /// Returns whether a copy is of another attempt than the one with these bytes, from a time at which no name could be
+    /// claimed.
+    fn is_of_another(&self, copy: &str, bytes: &[u8]) -> bool {
+        let is_attempt = !copy.starts_with(TREES) && !bytes.is_empty();
+        let identity = |bytes: &[u8]| {
+            let head = read(copy, bytes).head;
+            (head.created_at, head.task_id)
+        };
+        is_attempt && self.read_copy(copy).is_some_and(|other| identity(&other) != identity(bytes))
     }
 
     /// Returns whether an attempt was removed for good.
     fn is_forgotten(&self, path: &str) -> bool {
-        let parent = self.copies().and_then(|copies| Ok(copies.parent(path)?.0));
-        parent.is_ok_and(|folder| folder.has(&tombstone(split(path).1)))
+        let live = live_path(path);
+        let parent = self.copies().and_then(|copies| Ok(copies.parent(&live)?.0));
+        parent.is_ok_and(|folder| folder.has(&tombstone(split(&live).1)))
     }
 
     fn make_copy_parent<'a>(&self, copy: &'a str) -> io::Result<(Folder, &'a str)> {
@@ -145,55 +185,53 @@ impl Store {
         copied.inspect_err(|_| self.note_uncopied(path)).ok()
     }
 
-    fn note_uncopied(&self, path: &str) {
+    fn note_uncopied(&self, line: &str) {
         // Without a key of its own, a program that links the library keeps no copies.
         if self.git_clone().is_some() && self.user_key.has_folders() {
-            let append = |state: Folder| state.append_private(UNCOPIED, format!("{path}\n").as_bytes());
-            let _ = self.folder("state").and_then(append);
+            let note = |key: SealKey| {
+                let line = format!("{} {line}\n", seal_of_line(&key, line));
+                self.folder("state")?.append_private(UNCOPIED, line.as_bytes())
+            };
+            let _ = self.make_state_key().and_then(note);
         }
     }
 
-    /// Copies the files that could not be copied before.
+    /// Does to the copies what could not be done before.
     pub(crate) fn copy_later(&self) {
         let uncopied = self.uncopied();
-        let is_copied = |path: &String| match self.read(path) {
-            Ok(_) if self.is_forgotten(path) => true,
-            Ok(file) if path.starts_with("journal/") => self.try_claim(path, &file.bytes).is_ok(),
-            Ok(file) => self.try_copy(path, &file.bytes).is_ok(),
-            Err(_) => true,
+        let is_done = |line: &String| match line.strip_prefix(FORGET) {
+            Some(path) => self.try_forget(path, b"").is_ok(),
+            None => self.copy_again(line).is_ok(),
         };
-        if !uncopied.is_empty() && uncopied.iter().all(is_copied) {
+        if !uncopied.is_empty() && uncopied.iter().all(is_done) {
             let _ = self.folder("state").and_then(|state| state.remove_file(UNCOPIED));
         }
+    }
+
+    /// Copies a file as it is now: live or archived.
+    fn copy_again(&self, path: &str) -> io::Result<()> {
+        let live = live_path(path);
+        let places = [live.clone(), format!("archive/{live}")];
+        let Some((at, file)) = (0..2).find_map(|at| Some((at, self.read(&places[at]).ok()?))) else { return Ok(()) };
+        self.try_copy(&places[at], &file.bytes)?;
+        self.drop_copy(&places[1 - at], &file.bytes);
+        Ok(())
     }
 
     /// Returns the files that could not be copied, relative to `.ralph/`.
     pub(crate) fn uncopied(&self) -> Vec<String> {
         let noted = self.folder("state").ok().and_then(|state| state.read(UNCOPIED, MAX_FILE_BYTES).ok());
         let noted = String::from_utf8(noted.unwrap_or_default()).unwrap_or_default();
-        let mut paths: Vec<String> = noted.lines().map(str::to_owned).collect();
+        let Some(key) = Some(noted.as_str()).filter(|noted| !noted.is_empty()).and_then(|_| self.state_key().ok()?)
+        else {
+            return Vec::new();
+        };
+        let lines = noted.lines().filter_map(|line| line.split_once(' '));
+        let own = lines.filter(|(seal, line)| *seal == seal_of_line(&key, line));
+        let mut paths: Vec<String> = own.map(|(_, line)| line.to_owned()).collect();
         paths.sort();
         paths.dedup();
         paths
-    }
-
-    /// Returns the paths of the folders that were made elsewhere, or by another user, where those of the copies would be.
-    pub(crate) fn foreign_copies(&self) -> Vec<PathBuf> {
-        let Some(path) = self.copies_path() else { return Vec::new() };
-        let (Some(above), Some(name)) = (path.parent(), path.file_name().and_then(|name| name.to_str())) else {
-            return Vec::new();
-        };
-        let names = Folder::open(above).and_then(|folder| folder.names()).unwrap_or_default();
-        let is_set_aside = |found: &str| found.strip_prefix(name).is_some_and(|rest| rest.starts_with('-'));
-        let is_foreign = |found: &str| is_set_aside(found) || found == name && self.copies().is_err();
-        let mut found: Vec<PathBuf> = names
-            .iter()
-            .filter_map(|found| found.to_str())
-            .filter(|found| is_foreign(found))
-            .map(|found| above.join(found))
-            .collect();
-        found.sort();
-        found
     }
 
     /// Returns all copies.
@@ -228,25 +266,16 @@ impl Store {
         };
         self.all_copies().into_iter().filter_map(of_tree).collect()
     }
+}
 
-    /// Removes all copies, of this user.
-    ///
-    /// # Errors
-    ///
-    /// Those of the file system.
-    pub(crate) fn clear_copies(&self) -> io::Result<bool> {
-        match self.copies() {
-            Ok(folder) => folder.clear()?,
-            Err(error) if is_missing(&error) => return Ok(false),
-            Err(error) => return Err(error),
-        }
-        let Some(clone) = self.git_clone() else { return Ok(false) };
-        let common = Folder::open(&clone.common)?;
-        common.remove_folder(&format!("{COMMON}/{}", clone.key))?;
-        // Another memory or user may have copies there.
-        common.remove_folder(COMMON)?;
-        Ok(true)
-    }
+/// Returns what shows that a line of [`UNCOPIED`] was written here: it may remove a copy.
+fn seal_of_line(key: &SealKey, line: &str) -> String {
+    hex_digits(&key.short_sum(&[UNCOPIED.as_bytes(), b"\0", line.as_bytes()]))
+}
+
+/// Returns the path that an attempt has when it is live and has a file.
+fn live_path(path: &str) -> String {
+    path.strip_prefix("archive/").unwrap_or(path).replacen(COPIES, "journal", 1)
 }
 
 /// Returns the name of what stays of the copy of an attempt that was removed for good.

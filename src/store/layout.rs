@@ -133,7 +133,21 @@ impl Store {
 
     /// Returns the path of the folder of the copies, which may not exist; `None` without git.
     pub(crate) fn copies_path(&self) -> Option<PathBuf> {
-        self.common.path(&self.root)
+        self.common.path(&self.root, &self.user_key)
+    }
+
+    /// Returns the folders of copies that are not read: of another user or home, or made elsewhere.
+    pub(crate) fn foreign_copies(&self) -> Vec<PathBuf> {
+        self.common.foreign(&self.root, &self.user_key)
+    }
+
+    /// Removes all copies, whatever the settings say, and returns their folders; those of other users stay.
+    ///
+    /// # Errors
+    ///
+    /// Those of the file system.
+    pub(crate) fn clear_copies(&self) -> io::Result<Vec<PathBuf>> {
+        CommonFolder::clear(&self.root)
     }
 
     /// Opens the folder of the copies.
@@ -192,7 +206,7 @@ impl Store {
     /// [`Error::OutsideRoot`] when a part of the path is a link, [`Error::Io`] when the file system refuses.
     pub fn names(&self, path: &str) -> Result<Vec<OsString>> {
         match self.folder(path).and_then(|folder| folder.names()) {
-            Err(error) if is_missing(&error) => Ok(Vec::new()),
+            Err(error) if is_missing(&error) || is_copy(path) => Ok(Vec::new()),
             result => result.map_err(|error| explain("list", self.full_path(path), error)),
         }
     }

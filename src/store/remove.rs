@@ -51,13 +51,13 @@ impl Store {
         self.before(&change, &bytes).map_err(failed)?;
         if forgets {
             // Before the file goes: a kill must not leave the copy alone, which would bring it back.
-            self.forget_copy(path);
+            self.forget_copy(path, &bytes);
         }
         let removed = remove_if(&folder, name, &bytes);
         if matches!(removed, Ok(true)) {
             self.after(&change);
         } else if forgets {
-            self.copy(path, &bytes);
+            self.revive_copy(path, &bytes);
         }
         removed.map_err(failed)
     }

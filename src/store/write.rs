@@ -76,10 +76,10 @@ impl Store {
             Ok(Created::Made) => {
                 self.after(&change);
                 if !claims {
-                    self.copy(path, bytes);
+                    self.revive_copy(path, bytes);
                 }
             }
-            Ok(Created::Exists) | Err(_) if claim == Some(Created::Made) => self.drop_copy(path),
+            Ok(Created::Exists) | Err(_) if claim == Some(Created::Made) => self.drop_copy(path, bytes),
             Ok(Created::Exists) | Err(_) => {}
         }
         created.map_err(failed)

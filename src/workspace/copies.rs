@@ -1,9 +1,10 @@
 //! Removes copies of attempts that nobody needs any more.
 
-use chrono::{DateTime, TimeDelta, Utc};
+use std::collections::HashSet;
+
+use chrono::TimeDelta;
 
 use super::Workspace;
-use crate::store::Copy;
 
 /// How long a copy stays after the default branch had the attempt.
 const KEPT: TimeDelta = TimeDelta::days(90);
@@ -15,14 +16,21 @@ impl Workspace {
     pub(crate) fn prune_copies(&self) {
         let mut copies = self.store.all_copies();
         let Some(before) = self.now().checked_sub_signed(KEPT) else { return };
-        if copies.iter().any(|copy| copy.written < before) {
-            let held = self.work_tree().map(|tree| tree.held_before(before, &["journal", "archive/journal"]));
-            for path in held.into_iter().flatten() {
-                let live = path.strip_prefix("archive/").unwrap_or(&path).to_owned();
-                for held in [format!("archive/{live}"), live] {
-                    copies.retain(|copy| copy.path != held || self.drop(copy, before));
+        if copies.iter().any(|copy| copy.written < before)
+            && let Some(tree) = self.work_tree()
+        {
+            let held = tree.held_before(before, &["journal", "archive/journal"]);
+            let live = |path: &str| path.strip_prefix("archive/").unwrap_or(path).to_owned();
+            let held: HashSet<(String, String)> = held.into_iter().map(|(path, id)| (live(&path), id)).collect();
+            copies.retain(|copy| {
+                // One with other bytes may be another attempt.
+                let id = || self.store.read_copy(&copy.path).map(|bytes| tree.object_id(&bytes));
+                let is_held = copy.written < before && id().is_some_and(|id| held.contains(&(live(&copy.path), id)));
+                if is_held {
+                    self.store.remove_copy(&copy.path);
                 }
-            }
+                !is_held
+            });
         }
         copies.sort_by_key(|copy| copy.written);
         let mut bytes: u64 = copies.iter().map(|copy| copy.size).sum();
@@ -33,14 +41,5 @@ impl Workspace {
         }) {
             self.store.remove_copy(&copy.path);
         }
-    }
-
-    /// Removes a copy that was written before this time, and returns whether it stays.
-    fn drop(&self, copy: &Copy, before: DateTime<Utc>) -> bool {
-        let is_old = copy.written < before;
-        if is_old {
-            self.store.remove_copy(&copy.path);
-        }
-        !is_old
     }
 }

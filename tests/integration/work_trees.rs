@@ -220,7 +220,7 @@ fn copies_that_were_not_made_here_are_named_and_not_read() {
     assert!(copied.success());
     assert_eq!(clone.known(&tree), Vec::<String>::new());
     let checked = clone.run(&root, &["check"]);
-    assert!(checked.stdout.contains("was not made here by you, so its attempts are not read"), "{checked}");
+    assert!(checked.stdout.contains("is not sealed with your key, so its attempts are not read"), "{checked}");
     // The next attempt gets a folder of its own, and nothing is lost.
     let id = clone.fail(&root, "Another", "run-b", "heap");
     assert_eq!(clone.known(&tree), [id]);
@@ -240,6 +240,108 @@ fn a_git_file_leads_to_no_other_project() {
     clone.add("one");
     lead_to(&clone.0.at(".git/worktrees/one"));
     assert_eq!(ids(&log()["attempts"]), Vec::<String>::new());
+    // A folder of git's own form that an archive brings points wherever it likes.
+    let common = clone.0.at(".git").display().to_string();
+    lead_to(&other.at("g"));
+    other.write("g/HEAD", "ref: refs/heads/main\n").write("g/commondir", &common).write("g/gitdir", "../.git\n");
+    assert_eq!(ids(&log()["attempts"]), Vec::<String>::new());
+    fs::remove_file(other.at(".git")).unwrap();
+    other.write(".git/HEAD", "ref: refs/heads/main\n").write(".git/commondir", &common);
+    assert_eq!(ids(&log()["attempts"]), Vec::<String>::new());
+}
+
+#[test]
+fn another_home_has_copies_of_its_own() {
+    let clone = Clone::new();
+    let (root, tree) = (clone.0.root(), clone.add("one"));
+    let first = clone.fail(&tree, "Sort the list", "run-a", "bubble");
+    let other = clone.0.home().join("other");
+    let record = ["record", "--task", "Sort the list", "--run", "run-b", "--outcome", "failed"];
+    let elsewhere = || clone.0.with(record).env("XDG_STATE_HOME", &other).run();
+    elsewhere().answer(0);
+    let second = clone.fail(&tree, "Sort the list", "run-a", "heap");
+    elsewhere().answer(0);
+    clone.remove("one");
+    assert_eq!(clone.known(&root), [first.as_str(), &second, "journal/run-b/0001", "journal/run-b/0002"]);
+    let checked = clone.run(&root, &["check"]).stdout;
+    assert_eq!(checked.matches("is not sealed with your key").count(), 1, "{checked}");
+}
+
+/// Records a failure in `tree`, does something to it while git's common folder cannot be written, and lets the next command
+/// make up for that.
+fn while_unwritable(clone: &Clone, tree: &Path, act: impl Fn()) {
+    let (folder, aside) = (clone.0.at(".git/ralph-memory"), clone.0.at(".git/aside"));
+    let was_there = fs::rename(&folder, &aside).is_ok();
+    fs::write(&folder, "").unwrap();
+    act();
+    fs::remove_file(&folder).unwrap();
+    if was_there {
+        fs::rename(&aside, &folder).unwrap();
+    }
+    clone.run(tree, &["add", "Anything", "--tags", "x", "--body", "x"]).answer(0);
+}
+
+#[test]
+fn what_could_not_be_done_to_a_copy_is_done_later() {
+    const ID: &str = "journal/run-a/0001";
+    for (arguments, is_known, is_archived) in
+        [(&["undo"][..], false, false), (&["archive", "--forget", ID], false, false), (&["archive", ID], true, true)]
+    {
+        let clone = Clone::new();
+        let (root, tree) = (clone.0.root(), clone.add("one"));
+        clone.fail(&tree, "Sort the list", "run-a", "zebra");
+        while_unwritable(&clone, &tree, || assert_eq!(clone.run(&tree, arguments).code, Some(0)));
+        let expected = if is_known { vec![ID.to_owned()] } else { vec![] };
+        assert_eq!((clone.known(&root), clone.known(&tree)), (expected.clone(), expected), "{arguments:?}");
+        let found = clone.run(&root, &["search", "zebra", "--json"]);
+        assert_eq!(found.code, Some(1), "{arguments:?}: it is archived or gone");
+        assert_eq!(clone.copies().join("archive/journal/run-a/0001.md").is_file(), is_archived);
+    }
+}
+
+#[test]
+fn the_copy_of_another_attempt_with_the_same_id_stays() {
+    const ID: &str = "journal/run-a/0001";
+    for arguments in [&["archive", ID][..], &["archive", "--forget", ID]] {
+        let clone = Clone::new();
+        let (root, one, two) = (clone.0.root(), clone.add("one"), clone.add("two"));
+        clone.fail(&one, "Sort the list", "run-a", "bubble");
+        while_unwritable(&clone, &two, || drop(clone.fail(&two, "Another task", "run-a", "heap")));
+        let checked = clone.run(&two, &["check"]).stdout;
+        assert!(checked.contains("another work tree has another attempt with the id"), "{checked}");
+        clone.run(&two, arguments).answer(0);
+        clone.remove("one");
+        let shown = clone.run(&root, &["show", ID]).answer(0);
+        assert!(shown.contains("bubble"), "{arguments:?}: {shown}");
+    }
+}
+
+#[test]
+fn a_forgotten_attempt_stays_so_whoever_has_its_file() {
+    let clone = Clone::new();
+    let (root, tree) = (clone.0.root(), clone.add("one"));
+    let id = clone.fail(&tree, "Sort the list", "run-a", "bubble");
+    // Where there is no file but the copy.
+    clone.run(&root, &["archive", "--forget", &id]).answer(0);
+    assert_eq!(clone.known(&root), Vec::<String>::new());
+    // The file of the other work tree is that tree's own.
+    assert_eq!(clone.known(&tree), std::slice::from_ref(&id));
+    clone.run(&tree, &["archive", &id]).answer(0);
+    assert_eq!(clone.known(&root), Vec::<String>::new());
+    assert_eq!(clone.run(&root, &["undo"]).code, Some(0));
+    assert_eq!(clone.known(&root), [id]);
+}
+
+#[test]
+fn a_link_in_gits_folder_is_not_followed_and_stops_no_record() {
+    let clone = Clone::new();
+    let outside = clone.0.home().join("outside");
+    fs::create_dir(&outside).unwrap();
+    std::os::unix::fs::symlink(&outside, clone.0.at(".git/ralph-memory")).unwrap();
+    let id = clone.fail(&clone.0.root(), "Sort the list", "run-a", "bubble");
+    assert_eq!(clone.known(&clone.0.root()), [id]);
+    assert_eq!(fs::read_dir(&outside).unwrap().count(), 0);
+    assert!(clone.run(&clone.0.root(), &["check"]).stdout.contains("no copy of 1 file"));
 }
 
 #[test]
@@ -319,6 +421,8 @@ fn copies_are_switched_off_and_removed() {
     assert!(!clone.0.at(".git/ralph-memory").exists());
     clone.fail(&root, "Sort the list", "run-a", "bubble");
     assert_eq!(clone.known(&tree).len(), 1);
+    // Switched off, they are removed as well.
+    clone.0.write(".ralph/config.toml", "format = 1\n[git]\ncommon = false\n");
     let exported = clone.run(&tree, &["export"]).answer(0);
     assert!(!exported.contains("bubble"), "{exported}");
     let removed = clone.run(&root, &["setup", "--remove", "--all", "--yes"]);
@@ -365,7 +469,7 @@ fn no_kill_loses_an_attempt_or_doubles_one() {
         let known = clone.known(&clone.0.root());
         assert_eq!(clone.known(tree), known);
         let checked = clone.run(&clone.0.root(), &["check"]);
-        assert!(!checked.stdout.contains("attempt-twice") && !checked.stdout.contains("not made here"), "{checked}");
+        assert!(!checked.stdout.contains("attempt-twice") && !checked.stdout.contains("not sealed"), "{checked}");
         known.iter().filter(|id| id.starts_with("journal/run-a/")).count()
     };
     let run = ["record", "--task", "Sink", "--run", "run-a", "--outcome", "failed"];
@@ -398,4 +502,15 @@ fn no_kill_loses_an_attempt_or_doubles_one() {
         assert_eq!(agree(clone, tree), 1);
         assert!(was_killed || clone.0.at(".ralph/journal/run-a/0001.md").is_file());
     });
+}
+
+#[test]
+fn a_list_that_a_clone_brings_removes_no_copy() {
+    let clone = Clone::new();
+    let (root, tree) = (clone.0.root(), clone.add("one"));
+    let id = clone.fail(&tree, "Sort the list", "run-a", "bubble");
+    let line = "00000000000000000000000000000000 forget journal/run-a/0001.md\n";
+    clone.0.write(".ralph/state/uncopied", format!("forget journal/run-a/0001.md\n{line}"));
+    clone.fail(&root, "Another", "run-b", "heap");
+    assert_eq!(clone.known(&root), [id.as_str(), "journal/run-b/0001"]);
 }

@@ -218,7 +218,12 @@ impl Catalog {
 
     /// Returns whether the row has a problem.
     pub fn has_problem(&self, row: RowId) -> bool {
-        self.row(row).has(PROBLEM | SHADOWED) || self.row(row).code().is_some()
+        self.row(row).has(PROBLEM) || self.is_duplicate(row) || self.row(row).code().is_some()
+    }
+
+    /// Returns whether another file has the id of a row by mistake. A copy of an attempt whose file was moved has it rightly.
+    fn is_duplicate(&self, row: RowId) -> bool {
+        self.row(row).has(SHADOWED) && !is_copy(&self.path(row))
     }
 
     /// Returns whether the entry replaces others.
@@ -235,7 +240,7 @@ impl Catalog {
     ///
     /// A head that the cache lost is read from the entry file.
     pub fn head(&self, row: RowId) -> Head {
-        let path = self.path(row);
+        let (path, is_duplicate) = (self.path(row), self.is_duplicate(row));
         let row = self.row(row);
         let kind = Id::of_path(&path).map_or(Kind::Knowledge, |id| id.kind());
         if let Some(code) = row.code() {
@@ -246,7 +251,7 @@ impl Catalog {
             Some(entry::read(&path, &file.bytes).head)
         });
         let mut head = head.unwrap_or_else(|| Head::unreadable(kind, Code::Unreadable.problem(&path)));
-        if row.has(SHADOWED) {
+        if is_duplicate {
             let first = Id::of_path(&path).and_then(|id| Some((self.path(self.row_of_id(&id)?), id)));
             head.problems.extend(first.map(|(first, id)| table::duplicate_id(&path, &id, &first)));
         }

@@ -63,7 +63,7 @@ pub(crate) fn archive_as(
         let (from, to) = planned.paths();
         let (text, _) = workspace.read_entry(from)?;
         if workspace.store.create(lock, to, edit(&text).as_bytes())? == Created::Exists {
-            return Err(Error::Conflict { path: workspace.store.memory().join(to), kept: None });
+            return Err(Error::Conflict { path: workspace.store.full_path(to), kept: None });
         }
         removed.push((from, xxh3_64(text.as_bytes())));
     }

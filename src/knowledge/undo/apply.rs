@@ -22,7 +22,7 @@ pub(super) fn apply(
 ) -> Result<Vec<Problem>> {
     let store = &workspace.store;
     let mut problems = Vec::new();
-    let conflict = |path: &str| Error::Conflict { path: store.memory().join(path), kept: None };
+    let conflict = |path: &str| Error::Conflict { path: store.full_path(path), kept: None };
     let is_same_kind = |(one, _): &UndoStep<'_>, (other, _): &UndoStep<'_>| {
         matches!(
             (one, other),

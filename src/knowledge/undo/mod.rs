@@ -169,7 +169,7 @@ fn current_plan<'a>(workspace: &Workspace, operation: &'a LoggedOperation) -> Re
         Ok(Some(fingerprint)) => FileState::Bytes(fingerprint),
         Err(unreadable) => {
             if let Unreadable::Io(_) = unreadable {
-                failure.set(Some(unreadable.into_error(workspace.store.memory().join(path))));
+                failure.set(Some(unreadable.into_error(workspace.store.full_path(path))));
             }
             FileState::Other
         }

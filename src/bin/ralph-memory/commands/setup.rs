@@ -106,12 +106,10 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &SetupArgs) -> anyho
     if writes {
         setup.apply(plan)?;
     }
-    if args.all
-        && !args.dry_run
-        && has_memory
-        && let Some(path) = globals.open()?.remove_copies()?
-    {
-        ui.warn(&format!("removed `{}`", path.display()));
+    if args.all && !args.dry_run && has_memory {
+        for path in globals.open()?.remove_copies()? {
+            ui.warn(&format!("removed `{}`", path.display()));
+        }
     }
     let is_refused = done.problems.iter().any(|problem| problem.severity == Severity::Error);
     if ui.json {
