@@ -3,8 +3,8 @@
 use chrono::{DateTime, Utc};
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::entry::path::{MEMORY_FOLDER, display_path};
-use crate::entry::{self, Id};
+use crate::entry::Id;
+use crate::entry::path::{MEMORY_FOLDER, display_path, is_copy};
 use crate::error::Problem;
 use crate::index::catalog::Catalog;
 use crate::text::{count, printed_command};
@@ -35,16 +35,11 @@ pub(super) fn copies(workspace: &Workspace, live: &Catalog, archive: &Catalog) -
 
 /// Reports the attempts of this work tree whose names other attempts have in another one.
 fn twice(workspace: &Workspace, live: &Catalog, archive: &Catalog) -> Vec<Problem> {
-    let identity = |path: &str| {
-        let head = entry::read(path, &workspace.store.read(path).ok()?.bytes).head;
-        Some((head.created_at, head.task_id))
-    };
     let of_copy = |copy: crate::store::Copy| {
         let id = Id::of_path(&copy.path).filter(|_| copy.path.contains("journal/"))?;
         let own = [live, archive].into_iter().find_map(|catalog| Some(catalog.path(catalog.row_of_id(&id)?)))?;
-        let other = copy.path.replacen("journal", entry::path::COPIES, 1);
-        let is_another = own != other && identity(&own) != identity(&other);
-        is_another.then(|| {
+        let bytes = workspace.store.read(&own).ok().filter(|_| !is_copy(&own))?.bytes;
+        workspace.store.is_of_another(&copy.path, &bytes).then(|| {
             let message =
                 format!("another work tree has another attempt with the id `{id}`, which does not count here");
             let hint = "give this file another number: the other one counts then";

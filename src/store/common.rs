@@ -57,7 +57,7 @@ impl CommonFolder {
     ///
     /// # Errors
     ///
-    /// `NotFound` if there is none that was made here by this user, and those of the file system.
+    /// `NotFound` if this user made no such folder here, and those of the file system.
     pub(super) fn open(&self, root: &Path, user_key: &UserKey) -> io::Result<Folder> {
         let clone = self.clone_of(root).ok_or(io::ErrorKind::NotFound)?;
         let key = user_key.kept().ok_or(io::ErrorKind::NotFound)?;
@@ -71,38 +71,6 @@ impl CommonFolder {
             self.sealed.store(ino, Ordering::Relaxed);
         }
         Ok(folder)
-    }
-
-    /// Returns the folders of this memory that are not sealed with the user's key: of another user or home, or made elsewhere.
-    pub(super) fn foreign(&self, root: &Path, user_key: &UserKey) -> Vec<PathBuf> {
-        let Some(clone) = self.clone_of(root) else { return Vec::new() };
-        let own = self.path(root, user_key).filter(|_| self.open(root, user_key).is_ok());
-        let mut found = folders_of(clone);
-        found.retain(|path| Some(path) != own.as_ref());
-        found
-    }
-
-    /// Removes the folders of this memory, whatever the settings say, and returns them; those of other users stay.
-    ///
-    /// # Errors
-    ///
-    /// Those of the file system.
-    pub(super) fn clear(root: &Path) -> io::Result<Vec<PathBuf>> {
-        let Some(clone) = GitClone::of(root) else { return Ok(Vec::new()) };
-        let mut removed = Vec::new();
-        for path in folders_of(&clone) {
-            let above = Folder::open(&clone.common)?.descend(COMMON)?;
-            let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-            if !above.is_of_other_user(name) {
-                above.remove_any(name)?;
-                removed.push(path);
-            }
-        }
-        if !removed.is_empty() {
-            // Another memory or user may have copies there.
-            Folder::open(&clone.common)?.remove_folder(COMMON)?;
-        }
-        Ok(removed)
     }
 
     /// Does the same, and makes the folder if it is missing. One that was made elsewhere gets another name.
@@ -143,6 +111,38 @@ impl CommonFolder {
         }
         above.sync()?;
         self.open(root, user_key)
+    }
+
+    /// Returns the folders of this memory that are not sealed with the user's key: of another user or home, or made elsewhere.
+    pub(super) fn foreign(&self, root: &Path, user_key: &UserKey) -> Vec<PathBuf> {
+        let Some(clone) = self.clone_of(root) else { return Vec::new() };
+        let own = self.path(root, user_key).filter(|_| self.open(root, user_key).is_ok());
+        let mut found = folders_of(clone);
+        found.retain(|path| Some(path) != own.as_ref());
+        found
+    }
+
+    /// Removes the folders of this memory, whatever the settings say, and returns them; those of other users stay.
+    ///
+    /// # Errors
+    ///
+    /// Those of the file system.
+    pub(super) fn clear(root: &Path) -> io::Result<Vec<PathBuf>> {
+        let Some(clone) = GitClone::of(root) else { return Ok(Vec::new()) };
+        let mut removed = Vec::new();
+        for path in folders_of(&clone) {
+            let above = Folder::open(&clone.common)?.descend(COMMON)?;
+            let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+            if !above.is_of_other_user(name) {
+                above.remove_any(name)?;
+                removed.push(path);
+            }
+        }
+        if !removed.is_empty() {
+            // Another memory or user may have copies there.
+            Folder::open(&clone.common)?.remove_folder(COMMON)?;
+        }
+        Ok(removed)
     }
 }
 

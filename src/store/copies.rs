@@ -60,8 +60,8 @@ impl Store {
         Some(format!("{TREES}/{tree}/{path}"))
     }
 
-    /// Copies an attempt that is about to be written to `path`, so that no other work tree takes its name.
-    /// `None` if it cannot have a copy.
+    /// Copies an attempt that is about to be written to `path`, so that no other work tree takes its name; `None` if
+    /// it cannot have a copy.
     pub(super) fn claim(&self, path: &str, bytes: &[u8]) -> Option<Created> {
         self.or_later(path, self.try_claim(path, bytes))
     }
@@ -158,7 +158,7 @@ impl Store {
 
     /// Returns whether a copy is of another attempt than the one with these bytes, from a time at which no name could be
     /// claimed.
-    fn is_of_another(&self, copy: &str, bytes: &[u8]) -> bool {
+    pub(crate) fn is_of_another(&self, copy: &str, bytes: &[u8]) -> bool {
         let is_attempt = !copy.starts_with(TREES) && !bytes.is_empty();
         let identity = |bytes: &[u8]| {
             let head = read(copy, bytes).head;
