@@ -15,11 +15,10 @@ use super::source_lines::SourceLines;
 use crate::entry::path::display_path;
 use crate::entry::{EntryNames, Head, Id};
 use crate::error::{Findings, Problem, Result, Tally};
-use crate::index::catalog::{Area, Catalog, RowId, add_archived};
+use crate::index::catalog::{Area, Catalog, add_archived};
 use crate::journal::summaries;
 use crate::knowledge::tidy::live_entries;
-use crate::knowledge::{Staleness, short_commit, staleness, touched};
-use crate::search::retrieve::superseded;
+use crate::knowledge::{Staleness, short_commit, staleness, touched, visit_naming};
 use crate::search::semantic::SemanticStatus;
 use crate::text::printed_command;
 use crate::workspace::{Work, Workspace};
@@ -91,7 +90,8 @@ pub(crate) fn check(workspace: &Workspace, semantic: SemanticStatus, others: Vec
 
 /// Returns notices about the live entries whose files changed so that they may be outdated.
 fn stale_entries(workspace: &Workspace, live: &Catalog) -> Vec<Problem> {
-    let named = naming_files(workspace, live);
+    let mut named: Vec<(String, Head)> = Vec::new();
+    visit_naming(live, workspace.now(), |row, head| named.push((live.path(row), head.to_head())));
     let verdicts = staleness(workspace, &named.iter().map(|(path, head)| (path.as_str(), head)).collect::<Vec<_>>());
     let since = |commit: &str, path: &str, what| {
         format!("unverified since {}: `{path}`, which it names, {what} since it was written", short_commit(commit))
@@ -116,31 +116,19 @@ fn confirmation(path: &str) -> String {
     format!("check whether it still holds, and edit it; if nothing is to be changed, {confirm}")
 }
 
-/// Returns the paths and the heads of the live entries in use that name files. Superseded and expired entries are in no
-/// context, so they need no check.
-fn naming_files(workspace: &Workspace, live: &Catalog) -> Vec<(String, Head)> {
-    let (now, superseded) = (workspace.now(), superseded(&[live], workspace.now()));
-    let is_in_use = |row: &RowId| live.is_indexable(*row) && live.id(*row).is_some_and(|id| !superseded.contains(&id));
-    live.knowledge_rows()
-        .filter(is_in_use)
-        .map(|row| (live.path(row), live.head(row)))
-        .filter(|(_, head)| head.valid && !head.is_expired(now) && !head.files.is_empty())
-        .collect()
-}
-
 /// Reports the entries that the changes of a range touch. A range is one of `git diff`.
 pub(crate) fn check_diff(workspace: &Workspace, range: &str) -> Result<CheckReport> {
     let live = workspace.catalog(Area::Live);
     workspace.check_whole(&live)?;
-    let named = naming_files(workspace, &live);
     let mut findings = Findings::default();
     let mut lines = SourceLines::new(workspace);
-    for (path, change) in touched(workspace, range, &named)? {
+    let (n_naming, touched) = touched(workspace, range, &live)?;
+    for (path, change) in touched {
         let change = match change {
             Ok(change) => change,
             Err(file) => {
                 let message = format!("the change of `{file}`, which this entry names, could not be compared");
-                findings.add(Problem::warning(display_path(path), "not-compared", message, confirmation(path)));
+                findings.add(Problem::warning(display_path(&path), "not-compared", message, confirmation(&path)));
                 continue;
             }
         };
@@ -151,11 +139,11 @@ pub(crate) fn check_diff(workspace: &Workspace, range: &str) -> Result<CheckRepo
                 format!("the change touches `{name}` in `{path}`, which this entry names")
             }
         };
-        findings.add(Problem::warning(display_path(path), "touched", message, confirmation(path)));
+        findings.add(Problem::warning(display_path(&path), "touched", message, confirmation(&path)));
     }
     findings.for_each(|problem| lines.locate(problem));
     let (problems, total) = findings.finish();
-    Ok(CheckReport { problems, total, files: named.len(), ok: Vec::new() })
+    Ok(CheckReport { problems, total, files: n_naming, ok: Vec::new() })
 }
 
 #[cfg(test)]

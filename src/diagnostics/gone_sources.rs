@@ -25,14 +25,14 @@ const MAX_READ: usize = 64 * 1024 * 1024;
 pub(super) fn gone_sources(workspace: &Workspace, live: &Catalog) -> Vec<Problem> {
     // The rows of the entries of each file, with the source and the part of the file.
     let mut of_file: BTreeMap<String, Vec<(RowId, String, String)>> = BTreeMap::new();
-    for row in live.knowledge_rows().filter(|row| live.is_indexable(*row)) {
-        let Some(imported) = live.head(row).imported else { continue };
+    live.visit_knowledge(|row, head| {
+        let Some(imported) = &head.imported else { return };
         // Which object of a JSON file it is says nothing of the file's words.
         let part = imported.section().filter(|_| imported.source != JSONL).unwrap_or_default().to_owned();
         if let Some(file) = imported.file() {
             of_file.entry(file.to_owned()).or_default().push((row, imported.source.clone(), part));
         }
-    }
+    });
     let folder = Folder::open(workspace.root()).ok();
     let (mut problems, mut n_read) = (Vec::new(), 0);
     for (file, entries) in of_file {

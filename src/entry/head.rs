@@ -19,7 +19,7 @@ pub struct Link {
 }
 
 /// The part of an entry that lists, scopes, deduplication and checks need: its frontmatter, and measurements of its
-/// body. The catalog keeps one for each file.
+/// body. The catalog keeps one for each file, and reads the fields up to `imported` alone where it needs no other.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Head {
@@ -30,6 +30,21 @@ pub struct Head {
     pub valid: bool,
     /// `title`, or an attempt's `task_title`; empty when there is none.
     pub title: String,
+    /// A hash of the body's words (XXH3, 64 bits), equal for bodies that differ only in white space.
+    pub body_fingerprint: u64,
+    /// `created_at`, or an attempt's `started_at`.
+    #[serde(with = "chrono::serde::ts_seconds_option")]
+    pub created_at: Option<DateTime<Utc>>,
+    /// `updated_at`.
+    #[serde(with = "chrono::serde::ts_seconds_option")]
+    pub updated_at: Option<DateTime<Utc>>,
+    /// `expires_at`.
+    #[serde(with = "chrono::serde::ts_seconds_option")]
+    pub expires_at: Option<DateTime<Utc>>,
+    /// `files`: the project paths that it is about.
+    pub files: Vec<String>,
+    /// Where it was imported from; `None` for one that was not.
+    pub imported: Option<ImportedFrom>,
     /// `tags`: trimmed, lowercase, each once, in the file's order.
     pub tags: Vec<String>,
     /// `category`, as written.
@@ -49,33 +64,18 @@ pub struct Head {
     pub task_id: Option<String>,
     /// `run_id`.
     pub run_id: Option<String>,
-    /// `created_at`, or an attempt's `started_at`.
-    #[serde(with = "chrono::serde::ts_seconds_option")]
-    pub created_at: Option<DateTime<Utc>>,
-    /// `updated_at`.
-    #[serde(with = "chrono::serde::ts_seconds_option")]
-    pub updated_at: Option<DateTime<Utc>>,
-    /// `expires_at`.
-    #[serde(with = "chrono::serde::ts_seconds_option")]
-    pub expires_at: Option<DateTime<Utc>>,
     /// `supersedes`: the ids that this entry replaces.
     pub supersedes: Vec<Id>,
     /// `aliases`: the ids and titles that the entry had before it was renamed, and other names that links to it may use.
     pub aliases: Vec<String>,
-    /// `files`: the project paths that it is about.
-    pub files: Vec<String>,
     /// `questions`: the questions that it answers, in the words of someone who has the problem.
     pub questions: Vec<String>,
     /// `fingerprints`: of the texts that it had, the newest last.
     pub fingerprints: Vec<String>,
     /// The `[[…]]` links of its body.
     pub links: Vec<Link>,
-    /// A hash of the body's words (XXH3, 64 bits), equal for bodies that differ only in white space.
-    pub body_fingerprint: u64,
     /// How many words the body has.
     pub body_words: u32,
-    /// Where it was imported from; `None` for one that was not.
-    pub imported: Option<ImportedFrom>,
     /// The values that only an attempt has.
     pub attempt: Option<Box<AttemptHead>>,
     /// The problems of the file: of warnings the first [`MAX_OF_FILE`](crate::error::MAX_OF_FILE).

@@ -42,7 +42,7 @@ pub use merge::{Merged, merge};
 pub(crate) use names::{EntryNames, NamedEntry};
 pub use path::{EntryPath, is_pattern, without_line};
 pub(crate) use place::{place, place_of_key};
-pub(crate) use read::{body_fingerprint, read};
+pub(crate) use read::{body_fingerprint, read, said};
 pub use summary::EntrySummary;
 pub use time::{parse_time, timestamp};
 

@@ -145,7 +145,9 @@ impl WorkTree {
         let call = if let Some(to) = &range.to {
             GitCall::within(self, &[big], &["diff-tree"]).words(&COMPARED).value(&range.from).value(to)
         } else {
-            let settings = [self.index_settings()?.0, vec![big]].concat();
+            // Threads that look at all files of the index would look at the memory's, too.
+            let alone = "core.preloadIndex=false".to_owned();
+            let settings = [self.index_settings()?.0, vec![big, alone]].concat();
             GitCall::within(self, &settings, &["diff-index", "--ignore-submodules"]).words(&COMPARED).value(&range.from)
         };
         // To compare the entries would take longer than all the rest.
@@ -185,19 +187,32 @@ impl WorkTree {
         Ok(found)
     }
 
-    /// Returns the object ids of the files that a commit has at or below a path, by their paths.
+    /// Returns the object ids of the files that a commit has at some of the paths below a folder; `None` if it has no file
+    /// there.
     ///
     /// # Errors
     ///
     /// [`Error::Git`] when `git` does not answer.
-    pub(crate) fn listed(&self, commit: &str, path: &str) -> Result<HashMap<String, String>> {
-        let call = self.call(&["ls-tree", "-r", "-z"]).value(commit).paths(self.of_project(&[path]));
+    pub(crate) fn listed<'a>(
+        &self,
+        commit: &str,
+        folder: &str,
+        paths: impl Iterator<Item = &'a str>,
+    ) -> Result<Option<HashMap<&'a str, String>>> {
+        let Some(project) = self.project() else { return Ok(None) };
+        let call = self.call(&["ls-tree", "-r", "-z"]).value(commit).paths(self.of_project(&[folder]));
         let answer = call.limit(MAX_CHANGES).ask_all()?;
-        let file = |record: String| {
-            let (kind, path) = record.split_once('\t')?;
-            Some((self.in_project(path)?.to_owned(), kind.rsplit(' ').next()?.to_owned()))
+        let wanted: HashMap<Vec<u8>, &str> =
+            paths.map(|path| ([project.as_bytes(), path.as_bytes()].concat(), path)).collect();
+        // A memory may have very many files.
+        let file = |record: &[u8]| {
+            let tab = record.iter().position(|byte| *byte == b'\t')?;
+            let path = wanted.get(&record[tab + 1..])?;
+            let kind = str::from_utf8(&record[..tab]).ok()?;
+            Some((*path, kind.rsplit(' ').next()?.to_owned()))
         };
-        Ok(names(&answer).filter_map(file).collect())
+        let found = answer.split(|byte| *byte == 0).filter_map(file).collect();
+        Ok(Some(found).filter(|_| !answer.is_empty()))
     }
 
     /// Returns git's object id for a file with these bytes.

@@ -15,21 +15,24 @@ use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 use zerocopy::byteorder::little_endian::{U32, U64};
 use zerocopy::{FromBytes, FromZeros as _, Immutable, IntoBytes, KnownLayout, Unaligned};
 
+use crate::entry::knowledge::is_rule;
 use crate::entry::path::files_and_patterns;
 use crate::entry::{Head, Id};
 use crate::store::{SHORT_SUM, SealKey};
 use crate::text::{fold, nfc};
 
 /// What the file begins with: its form.
-const FORM: [u8; 8] = *b"hints 2\n";
+const FORM: [u8; 8] = *b"hints 3\n";
 /// How many rows a bucket has on average.
 const ROWS_OF_BUCKET: usize = 8;
 /// The largest bucket that is read, in bytes.
 const MAX_BUCKET: usize = 256 * 1024;
 /// How many bytes of frames there may be, before the table is rewritten.
 const MAX_FRAMES: u64 = 64 * 1024;
-/// How many rows of one key are kept, the newest ones.
+/// How many rows of one key are kept, the newest ones; of entries, those of rules come first.
 const MAX_OF_KEY: usize = 32;
+/// How many patterns are kept, by the same order.
+const MAX_PATTERNS: usize = 500;
 /// A file that more tasks than this changed, and more than a tenth of the attempts, belongs to none of them: a lock file, a
 /// list of changes.
 const MAX_TASKS_OF_FILE: usize = 5;
@@ -68,8 +71,10 @@ pub(crate) struct Hint {
     pub(crate) bytes: u64,
     /// The key of the attempt's task; 0 for what is no attempt.
     pub(crate) task: u64,
-    /// When the attempt began, in seconds since 1970.
+    /// When the attempt began or the entry last changed, in seconds since 1970.
     pub(crate) at: i64,
+    /// Whether the entry is a decision or a pitfall.
+    pub(crate) is_rule: bool,
 }
 
 /// Returns the key of a file of the project.
@@ -95,7 +100,7 @@ fn key_of_renames() -> u64 {
 /// Returns the row with the files that have other names now, which git looked for up to this `commit`.
 pub(crate) fn renames_row((commit, renames): (String, Vec<(String, String)>), at: i64) -> Hint {
     let kind = HintKind::Renamed(commit, renames);
-    Hint { key: key_of_renames(), kind, path: String::new(), bytes: 0, task: 0, at }
+    Hint { key: key_of_renames(), kind, path: String::new(), bytes: 0, task: 0, at, is_rule: false }
 }
 
 /// Returns the key of what supersedes an entry.
@@ -116,8 +121,10 @@ pub(crate) fn rows_of(path: &str, bytes: u64, head: &Head) -> Vec<Hint> {
     let mut rows = Vec::new();
     let task = head.task_id.clone().unwrap_or_else(|| fold(&head.title));
     let task = if head.attempt.is_some() { key("task", &task) } else { 0 };
-    let at = head.created_at.map_or(0, |at| at.timestamp());
-    let mut add = |key, kind| rows.push(Hint { key, kind, path: path.to_owned(), bytes, task, at });
+    let at = if head.attempt.is_some() { head.created_at } else { head.recency() };
+    let at = at.map_or(0, |at| at.timestamp());
+    let is_rule = head.attempt.is_none() && head.category.as_deref().is_some_and(is_rule);
+    let mut add = |key, kind| rows.push(Hint { key, kind, path: path.to_owned(), bytes, task, at, is_rule });
     if !head.valid {
         return rows;
     }
@@ -207,12 +214,16 @@ fn bucket_of(key: u64, n_buckets: usize) -> usize {
 
 /// Leaves one row of a key that many tasks share, and the newest ones of the others.
 fn without_shared(mut rows: Vec<Hint>, n_attempts: usize) -> Vec<Hint> {
-    rows.sort_by(|one, other| (one.key, -one.at, &one.path).cmp(&(other.key, -other.at, &other.path)));
+    rows.sort_by(|one, other| {
+        let place = |row: &Hint| (row.key, !row.is_rule, -row.at);
+        place(one).cmp(&place(other)).then_with(|| one.path.cmp(&other.path))
+    });
     let mut kept = Vec::with_capacity(rows.len());
     for of_key in rows.chunk_by(|one, other| one.key == other.key) {
         let is_shared = is_shared(of_key, n_attempts);
         let (of_tasks, of_entries): (Vec<&Hint>, Vec<&Hint>) = of_key.iter().partition(|row| row.task != 0);
-        kept.extend(of_entries.into_iter().cloned());
+        let most = if of_key[0].key == key_of_patterns() { MAX_PATTERNS } else { MAX_OF_KEY };
+        kept.extend(of_entries.into_iter().take(most).cloned());
         if is_shared {
             kept.extend(of_tasks.first().map(|row| Hint { kind: HintKind::Shared, ..(*row).clone() }));
         } else {

@@ -35,6 +35,6 @@ pub(crate) use events::{beyond_caps, live_events};
 pub use restore::EntryVersion;
 pub(crate) use restore::{live_path, restore, versions};
 pub(crate) use staleness::{Staleness, short_commit, staleness};
-pub(crate) use touched::touched;
+pub(crate) use touched::{touched, visit_naming};
 pub(crate) use write::{refuse_unlisted, with_note};
 pub use written::{WriteAction, Written};

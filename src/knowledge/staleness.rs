@@ -11,7 +11,7 @@ use chrono::{DateTime, Utc};
 
 use super::code_names::{NamedLines, SourceCode, names};
 use crate::entry::path::{display_path, is_pattern, is_project_path};
-use crate::entry::{Entry, Head, ImportedFrom, read};
+use crate::entry::{Head, ImportedFrom, read, said};
 use crate::git::{FileContents, Touch, WorkTree};
 use crate::workspace::{Work, Workspace};
 
@@ -92,13 +92,19 @@ pub(crate) fn staleness(workspace: &Workspace, entries: &[(&str, &Head)]) -> Vec
     entries.iter().enumerate().map(verdict).collect()
 }
 
-/// Returns the files whose changes make an entry stale.
-pub(crate) fn files_of(head: &Head) -> impl Iterator<Item = &str> {
+/// Returns the files whose changes make an entry stale, of those that it names.
+pub(crate) fn decisive<'a>(
+    files: impl Iterator<Item = &'a str>,
+    imported: Option<&'a ImportedFrom>,
+) -> impl Iterator<Item = &'a str> {
     // Another import follows the file that an entry comes from; its date may be older than the commit that added it.
-    let own = head.imported.as_ref().and_then(ImportedFrom::file);
+    let own = imported.and_then(ImportedFrom::file);
     // A pattern is about whatever files there are.
-    let files = head.files.iter().filter(move |file| Some(file.as_str()) != own && !is_pattern(file));
-    files.map(|file| file.trim_end_matches('/'))
+    files.filter(move |file| Some(*file) != own && !is_pattern(file)).map(|file| file.trim_end_matches('/'))
+}
+
+fn files_of(head: &Head) -> impl Iterator<Item = &str> {
+    decisive(head.files.iter().map(String::as_str), head.imported.as_ref())
 }
 
 /// Asks git for the changes to files and to entries since a time.
@@ -148,7 +154,9 @@ struct CommittedEntry<'a> {
     at: usize,
     /// The object id of its file as it is.
     blob: String,
-    entry: Entry,
+    head: &'a Head,
+    /// What it says.
+    said: String,
     /// The newest commits that changed it, the newest first.
     commits: Vec<&'a Touch>,
     files: Vec<&'a str>,
@@ -175,8 +183,9 @@ fn versions(
             files_of(head).filter(|path| touches.get(*path).is_some_and(|of| of.iter().any(is_other))).collect();
         if files.is_empty() {
             found.insert(at, WrittenVersion { at: first.at, ..WrittenVersion::default() });
-        } else if let Some((bytes, entry)) = workspace.read_bytes(path).ok().zip(workspace.read_beginning(path)) {
-            committed.push(CommittedEntry { at, blob: tree.object_id(&bytes), entry, commits, files });
+        } else if let Ok(bytes) = workspace.read_bytes(path) {
+            let (blob, said) = (tree.object_id(&bytes), said(path, &bytes));
+            committed.push(CommittedEntry { at, blob, head, said, commits, files });
         }
     }
     let gone = committed.iter().flat_map(|entry| &entry.files).filter(|path| !known.present.contains(**path));
@@ -212,9 +221,9 @@ fn judged(
     let mut known: HashMap<(&str, String), SourceCode> = HashMap::new();
     let version = |entry: &CommittedEntry<'_>| {
         // The oldest commit that has the entry's text.
-        let has_text = |touch: &&&Touch| touch.blob == entry.blob || is_text_of(&entry.entry, &contents, &touch.blob);
+        let has_text = |touch: &&&Touch| touch.blob == entry.blob || is_text_of(entry.head, &contents, &touch.blob);
         let commit = entry.commits.iter().take_while(has_text).last()?;
-        let names = names(&format!("{}\n{}", entry.entry.head.title, entry.entry.said()));
+        let names = names(&format!("{}\n{}", entry.head.title, entry.said));
         let mut judge = |path: &&str| {
             let path_now = now(path);
             let keys = [(commit.commit.as_str(), *path), ("HEAD", path_now.as_str())].map(|(commit, path)| {
@@ -237,12 +246,12 @@ fn judged(
     entries.iter().filter_map(version).collect()
 }
 
-/// Returns whether a version of a file has the text and the dates of an entry; other keys, such as `supersedes`, say
+/// Returns whether a version of a file has the text and the dates of the entry with this head; other keys, such as `supersedes`, say
 /// nothing about whether the fact holds.
-pub(crate) fn is_text_of(entry: &Entry, contents: &FileContents<'_>, blob: &str) -> bool {
+pub(crate) fn is_text_of(head: &Head, contents: &FileContents<'_>, blob: &str) -> bool {
     let text = |head: &Head| (head.title.clone(), head.body_fingerprint, head.created_at, head.updated_at);
     let content = contents.text(blob, "");
-    content.is_some_and(|(_, content)| text(&read(KNOWLEDGE_FILE, content.as_bytes()).head) == text(&entry.head))
+    content.is_some_and(|(_, content)| text(&read(KNOWLEDGE_FILE, content.as_bytes()).head) == text(head))
 }
 
 /// Returns the paths in `gone` that commits since `since` renamed, each with its later paths, the newest last.

@@ -9,6 +9,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::recording::sealed::{self, SESSIONS};
 use crate::recording::session_run;
+use crate::store::Folder;
 use crate::text::shorten;
 use crate::workspace::Workspace;
 
@@ -95,23 +96,12 @@ impl SessionName {
         Ok(result)
     }
 
-    /// Claims an item for an agent of the session: the empty name is the session's own agent. Returns whether the agent
-    /// may be shown it: nobody claimed it before, and the agent was not shown too many. Of calls at once, one gets it.
-    pub(super) fn claims(&self, workspace: &Workspace, agent: &str, item: &str) -> bool {
-        let [agent, item] = [agent, item].map(|name| format!("{:016x}", xxh3_64(name.as_bytes())));
-        let Ok(folder) = workspace.store.make_state_folder(&self.claims_folder()) else { return false };
-        let n_claimed = || {
-            let names = folder.names().unwrap_or_default();
-            names.iter().filter(|name| name.to_str().is_some_and(|name| name.starts_with(&agent))).count()
-        };
-        let name = format!("{agent}-{item}");
-        let is_new = n_claimed() < MAX_CLAIMS && folder.create_private(&name).is_ok();
-        // Calls at once may both have seen room for one.
-        let is_over = is_new && n_claimed() > MAX_CLAIMS;
-        if is_over {
-            let _ = folder.remove_file(&name);
-        }
-        is_new && !is_over
+    /// Returns what an agent of the session was shown at calls of tools: the empty name is the session's own agent.
+    pub(super) fn claims(&self, workspace: &Workspace, agent: &str) -> io::Result<Claims> {
+        let folder = workspace.store.make_state_folder(&self.claims_folder())?;
+        let agent = name_hash(agent);
+        let claimed = claimed(&folder, &agent)?;
+        Ok(Claims { folder, agent, claimed })
     }
 
     /// Forgets what the session's agents were shown at calls of tools: after a compaction, they no longer have it.
@@ -129,6 +119,48 @@ impl SessionName {
     pub(super) fn read(&self, workspace: &Workspace) -> Session {
         sealed::read_locked(workspace, &self.0)
     }
+}
+
+/// What an agent was shown at calls of tools in a session.
+pub(super) struct Claims {
+    folder: Folder,
+    agent: String,
+    claimed: Vec<String>,
+}
+
+impl Claims {
+    /// Returns whether the agent must not be shown this item: it was before, or it was shown too many others.
+    pub(super) fn refuse(&self, item: &str) -> bool {
+        self.claimed.len() >= MAX_CLAIMS || self.claimed.contains(&self.name(item))
+    }
+
+    /// Claims an item, and returns whether the agent may be shown it. Of calls at once, one gets it.
+    pub(super) fn claim(&self, item: &str) -> bool {
+        let name = self.name(item);
+        if self.folder.create_private(&name).is_err() {
+            return false;
+        }
+        // This call may have claimed others, and calls at once may both have seen room for one.
+        let is_over = claimed(&self.folder, &self.agent).is_ok_and(|claimed| claimed.len() > MAX_CLAIMS);
+        if is_over {
+            let _ = self.folder.remove_file(&name);
+        }
+        !is_over
+    }
+
+    fn name(&self, item: &str) -> String {
+        format!("{}-{}", self.agent, name_hash(item))
+    }
+}
+
+/// Returns the names of what an agent claimed.
+fn claimed(folder: &Folder, agent: &str) -> io::Result<Vec<String>> {
+    let names = folder.names()?.into_iter().filter_map(|name| name.into_string().ok());
+    Ok(names.filter(|name| name.starts_with(agent)).collect())
+}
+
+fn name_hash(name: &str) -> String {
+    format!("{:016x}", xxh3_64(name.as_bytes()))
 }
 
 /// Returns the names of the sessions that are kept.

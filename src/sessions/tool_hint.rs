@@ -1,5 +1,7 @@
 //! What an agent is told at a call of a tool, once in a session.
 
+use std::cell::LazyCell;
+
 use super::call::HookCall;
 use super::session::SessionName;
 use crate::agent_output::transcript::within_project;
@@ -20,12 +22,14 @@ pub(super) fn tool_hint(
     let [root, work] = [&root, call.folder().unwrap_or(&root)].map(|path| path.to_str());
     let within = |file: &String| within_project(root?, work?, file);
     let files: Vec<String> = call.tool.files.iter().filter_map(within).collect();
+    let claims = LazyCell::new(|| session.claims(workspace, agent).ok());
+    let is_told = &|id: &Id| claims.as_ref().is_none_or(|claims| claims.refuse(id.as_str()));
     let mut shown: Vec<Id> = Vec::new();
-    let is_new = &mut |id: &Id| {
-        let is_new = session.claims(workspace, agent, id.as_str());
+    let claim = &mut |id: &Id| {
+        let is_new = claims.as_ref().is_some_and(|claims| claims.claim(id.as_str()));
         shown.extend(is_new.then(|| id.clone()));
         is_new
     };
-    let text = hints(workspace, (&files, &call.tool.output), call.client(), is_withheld, is_new)?;
+    let text = hints(workspace, (&files, &call.tool.output), call.client(), is_withheld, is_told, claim)?;
     Some((text, shown))
 }

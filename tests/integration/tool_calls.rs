@@ -203,6 +203,25 @@ fn a_session_is_told_eight_items_and_again_after_a_compaction() {
 }
 
 #[test]
+fn of_many_entries_about_a_file_the_rules_come_first_and_then_the_newest() {
+    let base = TestBase::new();
+    for day in 1..=40 {
+        let category = if day == 3 { "pitfall" } else { "pattern" };
+        let path = format!(".ralph/knowledge/fact-{day}.md");
+        let date = format!("2026-0{}-{:02}T00:00:00Z", 1 + day / 28, 1 + day % 28);
+        let head = format!("title: Fact {day}\ntags: [net]\ncategory: {category}\ncreated_at: \"{date}\"");
+        base.write(&path, format!("---\n{head}\nfiles: [src/keep.rs]\n---\nIt is {day}.\n"));
+    }
+    begin(&base, "s-0");
+    let heard = || {
+        let text = told(&base, &read("s-1", "src/keep.rs"));
+        let number = |line: &str| line.split_once("Fact ")?.1.split_once(':')?.0.parse().ok();
+        text.lines().filter_map(number).collect::<Vec<u32>>()
+    };
+    assert_eq!([heard(), heard(), heard(), heard()], [vec![3, 40, 39], vec![38, 37, 36], vec![35, 34], vec![]]);
+}
+
+#[test]
 fn a_pattern_speaks_for_the_files_that_it_matches() {
     let base = TestBase::new();
     let fact = Knowledge::new("Migrations are frozen", ["db"], "Add a new one.");
@@ -234,7 +253,7 @@ fn a_table_that_is_not_ours_or_torn_is_silent() {
     let n_bits = damaged.len().div_ceil(7);
     check("empty", b"");
     check("cut", &whole[..whole.len() / 2]);
-    check("other", b"hints 2\n\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff");
+    check("other", b"hints 3\n\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff");
     assert_eq!(silent, n_bits + 3, "each bit is sealed");
     fs::remove_file(&table).unwrap();
     assert_eq!(told(&base, &read("none", "src/keep.rs")), "");

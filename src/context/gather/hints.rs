@@ -12,7 +12,7 @@ use super::briefing::{gone_file, is_loaded};
 use crate::context::Reference;
 use crate::context::write::{FailedAttempt, Hinted, hint_line, hint_text};
 use crate::entry::attempt::{Attempt, error_lines, line_fingerprint};
-use crate::entry::knowledge::{Class, class, is_rule, unsettled};
+use crate::entry::knowledge::{Class, class, unsettled};
 use crate::entry::path::matches_pattern;
 use crate::entry::{self, Entry, Id, Scope};
 use crate::index::hints::{
@@ -29,37 +29,37 @@ const MAX_LINES: usize = 100;
 
 /// Returns what a call of a tool that has to do with these `files` of the project, and with this `output` of a command that
 /// may have failed, should know. What the `client` reads by itself is left out, and, if the memory `is_withheld`,
-/// all but the rules of people; this is asked only if there is something to show. An item is shown only if `is_new` says so,
-/// which is asked for no more than are shown.
+/// all but the rules of people; this is asked only if there is something to show. What `is_told` knows is left out; a
+/// further item is shown only if `claim` allows it, which is asked for no more than are shown.
 pub(crate) fn hints(
     workspace: &Workspace,
     (files, output): (&[String], &str),
     client: &str,
     is_withheld: &dyn Fn() -> bool,
-    is_new: &mut dyn FnMut(&Id) -> bool,
+    is_told: &dyn Fn(&Id) -> bool,
+    claim: &mut dyn FnMut(&Id) -> bool,
 ) -> Option<String> {
     if files.is_empty() && output.is_empty() {
         return None;
     }
     let table = workspace.hints()?;
     let (_, renames) = table.renames();
-    let source = HintSource { workspace, table, renames, client, is_withheld: LazyCell::new(is_withheld) };
-    let mut items = source.of_output(output);
-    for file in files {
-        items.extend(source.of_file(file));
-    }
+    let source = HintSource { workspace, table, renames, client, is_told, is_withheld: LazyCell::new(is_withheld) };
     let mut seen: Vec<Id> = Vec::new();
     let mut shown = Vec::new();
-    for item in items {
+    // Each is read only if there is room for it: many entries may be about one file.
+    for item in source.of_output(output).into_iter().chain(files.iter().flat_map(|file| source.of_file(file))) {
         if seen.contains(item.id()) {
             continue;
         }
         seen.push(item.id().clone());
-        if shown.len() < MAX_ITEMS
-            && let Some(line) = hint_line(&item, &workspace.settings.allowed_secrets)
-            && is_new(item.id())
+        if let Some(line) = hint_line(&item, &workspace.settings.allowed_secrets)
+            && claim(item.id())
         {
             shown.push(line);
+        }
+        if shown.len() == MAX_ITEMS {
+            break;
         }
     }
     (!shown.is_empty()).then(|| hint_text(&shown))
@@ -72,6 +72,7 @@ struct HintSource<'a> {
     /// Files that have other names now.
     renames: Vec<(String, String)>,
     client: &'a str,
+    is_told: &'a dyn Fn(&Id) -> bool,
     is_withheld: LazyCell<bool, &'a dyn Fn() -> bool>,
 }
 
@@ -89,34 +90,40 @@ impl HintSource<'_> {
         failed.map(Hinted::Error).into_iter().collect()
     }
 
-    /// Returns the entries about a file, and the failed attempts at open tasks that changed it.
-    fn of_file(&self, file: &str) -> Vec<Hinted> {
-        let old = self.renames.iter().filter(|(_, new)| new == file).map(|(old, _)| old.as_str());
+    /// Returns the entries about a file, the rules first, then the newest; and the failed attempts at open tasks that changed
+    /// it.
+    fn of_file<'a>(&'a self, file: &'a str) -> impl Iterator<Item = Hinted> + 'a {
+        let old = self.renames.iter().filter(move |(_, new)| new == file).map(|(old, _)| old.as_str());
         let names = old.chain([file]).map(key_of_file);
         let rows: Vec<Hint> = names.flat_map(|name| self.table.rows(name)).collect();
-        let patterns = self.table.rows(key_of_patterns());
-        let matching = patterns
-            .iter()
-            .filter(|row| matches!(&row.kind, HintKind::Pattern(pattern) if matches_pattern(pattern, file)));
-        let about = rows.iter().filter(|row| row.kind == HintKind::About).chain(matching);
-        let mut entries: Vec<Reference> = about.filter_map(|row| self.reference(row)).collect();
-        entries.sort_by_key(|entry| {
-            let category = entry.category.as_deref().unwrap_or_default();
-            (!is_rule(category), Reverse(entry.recency))
-        });
+        let patterns = self.table.rows(key_of_patterns()).into_iter();
+        let matching =
+            patterns.filter(|row| matches!(&row.kind, HintKind::Pattern(pattern) if matches_pattern(pattern, file)));
+        let about = rows.iter().filter(|row| row.kind == HintKind::About).cloned();
+        let mut entries: Vec<Hint> = about.chain(matching).collect();
+        entries.sort_by_key(|row| (!row.is_rule, Reverse(row.at)));
+        let entries = entries.into_iter().filter_map(|row| Some(Hinted::Entry(self.reference(&row)?)));
+        let failed = std::iter::once_with(move || self.changed_by(&rows)).flatten();
+        entries.chain(failed.map(move |failed| Hinted::File(file.to_owned(), failed)))
+    }
+
+    /// Returns the failed attempts at open tasks among the rows of a file.
+    fn changed_by(&self, rows: &[Hint]) -> Vec<FailedAttempt> {
         let (mut tasks, mut attempts) = (Vec::new(), Vec::new());
-        for row in self.table.attempts(&rows) {
+        for row in self.table.attempts(rows) {
             if attempts.len() < MAX_ATTEMPTS && !tasks.contains(&row.task) && self.success_after(row).is_none() {
                 tasks.push(row.task);
                 attempts.extend(self.failed(row, None));
             }
         }
-        let attempts = attempts.into_iter().map(|failed| Hinted::File(file.to_owned(), failed));
-        entries.into_iter().map(Hinted::Entry).chain(attempts).collect()
+        attempts
     }
 
     /// Returns the entry of a row, if it counts now.
     fn reference(&self, row: &Hint) -> Option<Reference> {
+        if Id::of_path(&row.path).is_none_or(|id| (self.is_told)(&id)) {
+            return None;
+        }
         let (id, entry) = self.entry(row)?;
         let head = &entry.head;
         let is_event = class(head.category.as_deref()) == Class::Event && head.category.as_deref() != Some("decision");

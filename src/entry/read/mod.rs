@@ -209,6 +209,20 @@ impl EntryReader<'_> {
     }
 }
 
+/// Returns [what the entry says](Entry::said) whose file at `path` holds `bytes`. Most files need not be parsed for it.
+pub(crate) fn said(path: &str, bytes: &[u8]) -> String {
+    let is_described = |head: &str| {
+        // Whoever escapes a letter of a key writes a backslash.
+        head.contains('\\') || DESCRIPTIONS.iter().any(|key| head.contains(key))
+    };
+    let text = std::str::from_utf8(bytes).ok();
+    let split = text.and_then(|text| Some((text, frontmatter::split(text).ok()?)));
+    match split {
+        Some((text, split)) if !is_described(&text[split.head.clone()]) => text[split.body..].to_owned(),
+        _ => read(path, bytes).said(),
+    }
+}
+
 /// The keys under which other programs say in a sentence what a note is about.
 pub(crate) const DESCRIPTIONS: [&str; 2] = ["description", "summary"];
 /// The keys under which other programs say of a note what replaces it.

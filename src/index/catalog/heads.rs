@@ -11,11 +11,13 @@ use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use chrono::{DateTime, Utc};
+use serde::Deserialize;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::Area;
 use super::table::{AGAIN, FRESH, Row, Table};
-use crate::entry::Head;
+use crate::entry::{Head, ImportedFrom, Kind};
 use crate::store::Store;
 
 /// How many bytes the checksum before a head takes.
@@ -40,9 +42,61 @@ pub(super) struct Heads {
     damaged: AtomicBool,
 }
 
+/// What a record begins with: the first fields of a [`Head`], in its order.
+#[derive(Debug, Deserialize)]
+pub(crate) struct HeadStart<'a> {
+    pub kind: Kind,
+    pub valid: bool,
+    pub title: &'a str,
+    pub body_fingerprint: u64,
+    #[serde(with = "chrono::serde::ts_seconds_option")]
+    pub created_at: Option<DateTime<Utc>>,
+    #[serde(with = "chrono::serde::ts_seconds_option")]
+    pub updated_at: Option<DateTime<Utc>>,
+    #[serde(with = "chrono::serde::ts_seconds_option")]
+    pub expires_at: Option<DateTime<Utc>>,
+    #[serde(borrow)]
+    pub files: Vec<&'a str>,
+    pub imported: Option<ImportedFrom>,
+}
+
+impl<'a> From<&'a Head> for HeadStart<'a> {
+    fn from(head: &'a Head) -> HeadStart<'a> {
+        HeadStart {
+            kind: head.kind,
+            valid: head.valid,
+            title: &head.title,
+            body_fingerprint: head.body_fingerprint,
+            created_at: head.created_at,
+            updated_at: head.updated_at,
+            expires_at: head.expires_at,
+            files: head.files.iter().map(String::as_str).collect(),
+            imported: head.imported.clone(),
+        }
+    }
+}
+
+impl HeadStart<'_> {
+    /// Returns a head with these fields, and the others at their defaults.
+    pub(crate) fn to_head(&self) -> Head {
+        Head {
+            kind: self.kind,
+            valid: self.valid,
+            title: self.title.to_owned(),
+            body_fingerprint: self.body_fingerprint,
+            created_at: self.created_at,
+            updated_at: self.updated_at,
+            expires_at: self.expires_at,
+            files: self.files.iter().map(ToString::to_string).collect(),
+            imported: self.imported.clone(),
+            ..Head::default()
+        }
+    }
+}
+
 /// A part of the file.
 #[derive(Debug, Default)]
-struct Window {
+pub(super) struct Window {
     at: u64,
     bytes: Vec<u8>,
     /// The end of the last record that was read.
@@ -68,12 +122,20 @@ impl Heads {
 
     /// Returns the head of a row, if its record is sound.
     pub(super) fn get(&self, row: &Row, path: &str) -> Option<Head> {
+        self.decoded(&mut self.window.lock().unwrap_or_else(PoisonError::into_inner), row, path)
+    }
+
+    /// Returns the beginning of the head of a row, if its record is sound.
+    pub(super) fn start<'a>(&'a self, window: &'a mut Window, row: &Row, path: &str) -> Option<HeadStart<'a>> {
+        self.decoded(window, row, path)
+    }
+
+    fn decoded<'a, T: Deserialize<'a>>(&'a self, window: &'a mut Window, row: &Row, path: &str) -> Option<T> {
         let len = row.head_len as usize;
         if len == 0 || len > MAX_HEAD {
             return None;
         }
-        let mut window = self.window.lock().unwrap_or_else(PoisonError::into_inner);
-        let record = self.record(&mut window, row).and_then(|record| sound(record, row, path, self.key));
+        let record = self.record(window, row).and_then(|record| sound(record, row, path, self.key));
         let head = record.and_then(|encoded| postcard::from_bytes(encoded).ok());
         if head.is_none() {
             self.damaged.store(true, Ordering::Relaxed);

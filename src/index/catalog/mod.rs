@@ -46,6 +46,7 @@ use self::table::{AGAIN, Code, EVENT, IN_INDEX, PROBLEM, Row, SHADOWED, SUPERSED
 /// The folder of the catalogs, below the cache folder.
 pub(crate) const FOLDER: &str = "catalog-v2";
 
+pub(crate) use self::heads::HeadStart;
 pub(crate) use self::renamed::{add_archived, names, names_with};
 pub(crate) use self::scan::Scan;
 pub(crate) use self::table::RowId;
