@@ -245,7 +245,7 @@ const CALLS: [&str; 42] = [
     "merge-base <object> <object>",
     "ls-tree -r -z <object> -- .ralph/knowledge",
     "-c core.bigFileThreshold=256k diff-tree -r -z -M -l1000 --raw --numstat --no-ext-diff --no-textconv --no-color <object> <object> -- :(exclude,top,literal).ralph",
-    "INDEX -c core.bigFileThreshold=256k diff-index --ignore-submodules -r -z -M -l1000 --raw --numstat --no-ext-diff --no-textconv --no-color <object> -- :(exclude,top,literal).ralph",
+    "INDEX -c core.bigFileThreshold=256k -c core.preloadIndex=false diff-index --ignore-submodules -r -z -M -l1000 --raw --numstat --no-ext-diff --no-textconv --no-color <object> -- :(exclude,top,literal).ralph",
     // Which files have other names now.
     "rev-parse --verify HEAD",
     "rev-list --no-merges --max-count=1000 HEAD",
