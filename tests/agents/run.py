@@ -87,11 +87,11 @@ class Place:
         return self.run(*(start or self.client.headless), *words), self.model.requests
 
     def files(self):
-        """Every file and folder of home and project with its mode and a hash, except the memory."""
+        """Every file and folder of home and project with its mode and a hash, except the memory and its copies of attempts."""
         found = {}
         for path in sorted([*self.home.rglob("*"), *self.project.rglob("*")]):
             name = str(path.relative_to(self.folder))
-            if name.startswith("project/.ralph/"):
+            if name.startswith(("project/.ralph/", "project/.git/ralph-memory/")):
                 continue
             if path.is_symlink():
                 content = f"link to {os.readlink(path)}"
