@@ -19,7 +19,8 @@ pub struct Link {
 }
 
 /// The part of an entry that lists, scopes, deduplication and checks need: its frontmatter, and measurements of its
-/// body. The catalog keeps one for each file, and reads the fields up to `imported` alone where it needs no other.
+/// body. The catalog keeps one for each file, and reads the fields up to `imported`, or up to
+/// those of an attempt's context, alone where it needs no other.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Head {
@@ -45,39 +46,39 @@ pub struct Head {
     pub files: Vec<String>,
     /// Where it was imported from; `None` for one that was not.
     pub imported: Option<ImportedFrom>,
+    /// `scope`.
+    pub scope: Scope,
+    /// `source`; a person, where the text is not the one that an agent wrote.
+    pub source: Source,
+    /// `aliases`: the ids and titles that the entry had before it was renamed, and other names that links to it may use.
+    pub aliases: Vec<String>,
+    /// The `[[…]]` links of its body.
+    pub links: Vec<Link>,
+    /// `supersedes`: the ids that this entry replaces.
+    pub supersedes: Vec<Id>,
+    /// `feature`.
+    pub feature: Option<String>,
+    /// `task_id`.
+    pub task_id: Option<String>,
+    /// `run_id`.
+    pub run_id: Option<String>,
+    /// The values that only an attempt has.
+    pub attempt: Option<Box<AttemptHead>>,
     /// `tags`: trimmed, lowercase, each once, in the file's order.
     pub tags: Vec<String>,
     /// `category`, as written.
     pub category: Option<String>,
     /// `status`, as written.
     pub status: Option<String>,
-    /// `feature`.
-    pub feature: Option<String>,
-    /// `scope`.
-    pub scope: Scope,
     /// `importance`, from 0 to 100.
     #[serde(default = "usual_importance")]
     pub importance: u8,
-    /// `source`; a person, where the text is not the one that an agent wrote.
-    pub source: Source,
-    /// `task_id`.
-    pub task_id: Option<String>,
-    /// `run_id`.
-    pub run_id: Option<String>,
-    /// `supersedes`: the ids that this entry replaces.
-    pub supersedes: Vec<Id>,
-    /// `aliases`: the ids and titles that the entry had before it was renamed, and other names that links to it may use.
-    pub aliases: Vec<String>,
     /// `questions`: the questions that it answers, in the words of someone who has the problem.
     pub questions: Vec<String>,
     /// `fingerprints`: of the texts that it had, the newest last.
     pub fingerprints: Vec<String>,
-    /// The `[[…]]` links of its body.
-    pub links: Vec<Link>,
     /// How many words the body has.
     pub body_words: u32,
-    /// The values that only an attempt has.
-    pub attempt: Option<Box<AttemptHead>>,
     /// The problems of the file: of warnings the first [`MAX_OF_FILE`](crate::error::MAX_OF_FILE).
     pub problems: Vec<Problem>,
     /// How many more warnings there were.

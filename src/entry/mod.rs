@@ -105,14 +105,15 @@ impl Id {
         let (kind, rest) = path.split_once('/')?;
         let rest = rest.strip_suffix(".md")?;
         let (folder, stem) = rest.rsplit_once('/').map_or((None, rest), |(folder, stem)| (Some(folder), stem));
-        if stem.is_empty() || rest.split('/').any(|part| matches!(part, "" | "." | "..")) {
+        let is_wrong = |part: &str| matches!(part, "" | "." | "..");
+        if is_wrong(stem) || folder.is_some_and(|folder| folder.split('/').any(is_wrong)) {
             return None;
         }
         match kind {
-            "knowledge" => Some(Id(format!("knowledge/{}", rest.strip_prefix("events/").unwrap_or(rest)))),
+            "knowledge" => Some(Id(["knowledge/", rest.strip_prefix("events/").unwrap_or(rest)].concat())),
             "journal" | COPIES => {
                 let run = folder.map(|folder| folder.rsplit('/').next().unwrap_or(folder));
-                Some(Id(run.map_or_else(|| format!("journal/{stem}"), |run| format!("journal/{run}/{stem}"))))
+                Some(Id(run.map_or_else(|| ["journal/", stem].concat(), |run| ["journal/", run, "/", stem].concat())))
             }
             _ => None,
         }

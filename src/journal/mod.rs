@@ -16,7 +16,7 @@ mod write;
 pub(crate) use names::{BEGUN, check_name, check_number, check_run_name, journal_path, run_of};
 pub(crate) use read::{
     attempt, attempt_at, attempts_of_run, attempts_of_task, both_areas, error_line, has_attempts, latest_start,
-    summaries, task_by_name,
+    light_summaries, summaries, task_by_name,
 };
 pub use views::{AttemptView, Found, Occurrence, RecurringError};
 pub(crate) use views::{

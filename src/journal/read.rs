@@ -3,7 +3,7 @@
 //! A summary comes from the catalog and opens no file. A whole attempt is read from its file; an unreadable one is left
 //! out and never hides another.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use chrono::{DateTime, Utc};
 
@@ -31,12 +31,26 @@ pub(crate) fn summaries(
     catalogs: &[&Catalog],
     rows: impl Fn(&Catalog) -> Vec<RowId>,
 ) -> Vec<AttemptSummary> {
+    summaries_of(now, catalogs, rows, Catalog::head)
+}
+
+/// Returns light summaries of all attempts: with no more of an attempt than [`Catalog::light_head`] has.
+pub(crate) fn light_summaries(now: DateTime<Utc>, catalogs: &[&Catalog]) -> Vec<AttemptSummary> {
+    summaries_of(now, catalogs, |catalog| catalog.journal_rows().collect(), Catalog::light_head)
+}
+
+fn summaries_of(
+    now: DateTime<Utc>,
+    catalogs: &[&Catalog],
+    rows: impl Fn(&Catalog) -> Vec<RowId>,
+    head: fn(&Catalog, RowId) -> Head,
+) -> Vec<AttemptSummary> {
     let mut summaries: Vec<AttemptSummary> = Vec::new();
     let mut known: HashSet<Id> = HashSet::new();
     for catalog in catalogs {
         for row in rows(catalog) {
             let id = catalog.id(row).filter(|_| catalog.is_indexable(row));
-            let mut summary = id.and_then(|id| AttemptSummary::new(id, catalog.head(row)));
+            let mut summary = id.and_then(|id| AttemptSummary::new(id, head(catalog, row)));
             if let Some(summary) = summary.as_mut().filter(|_| is_copy(&catalog.path(row))) {
                 // The state in which it left another work tree says nothing about this one.
                 summary.head.tree = None;
@@ -44,16 +58,16 @@ pub(crate) fn summaries(
             summaries.extend(summary.filter(|summary| known.insert(summary.id.clone())));
         }
     }
-    let renamed: Vec<_> = catalogs.iter().map(|catalog| catalog.renamed()).filter(|ids| !ids.is_empty()).collect();
-    if !renamed.is_empty() {
-        // A journal entry names an entry by the id that it had at the time.
-        for id in summaries.iter_mut().flat_map(|summary| &mut summary.head.context) {
-            let has_it = || catalogs.iter().any(|catalog| catalog.row_of_id(id).is_some());
-            if let Some(new) = renamed.iter().find_map(|ids| ids.get(id))
-                && !has_it()
-            {
-                *id = new.clone();
-            }
+    // A journal entry names an entry by the id that it had at the time.
+    let mut renamed: HashMap<Id, Option<Id>> = HashMap::new();
+    for id in summaries.iter_mut().flat_map(|summary| &mut summary.head.context) {
+        if !renamed.contains_key(id) {
+            let is_there = catalogs.iter().any(|catalog| catalog.row_of_id(id).is_some());
+            let find = || catalogs.iter().find_map(|catalog| catalog.renamed(id)).cloned();
+            renamed.insert(id.clone(), if is_there { None } else { find() });
+        }
+        if let Some(new) = &renamed[id] {
+            id.clone_from(new);
         }
     }
     history::sort(&mut summaries, now);

@@ -222,6 +222,9 @@ pub struct AttemptHead {
     pub iteration: u32,
     /// `outcome`.
     pub outcome: Outcome,
+    /// `context`: the knowledge that its context included.
+    #[serde(default)]
+    pub context: Vec<Id>,
     /// `section`: the section that the task belongs to.
     pub section: Option<String>,
     /// `error_category`, such as `test_failure`.
@@ -252,9 +255,6 @@ pub struct AttemptHead {
     /// `experiment`: the arm of its task; `None` if no experiment assigned one.
     #[serde(default)]
     pub experiment: Option<Experiment>,
-    /// `context`: the knowledge that its context included.
-    #[serde(default)]
-    pub context: Vec<Id>,
     /// `refused`: the sigils of the agent that were refused.
     #[serde(default)]
     pub refused: Vec<String>,

@@ -17,7 +17,7 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::Area;
 use super::table::{AGAIN, FRESH, Row, Table};
-use crate::entry::{Head, ImportedFrom, Kind};
+use crate::entry::{AttemptHead, Head, Id, ImportedFrom, Kind, Link, Outcome, Scope, Source};
 use crate::store::Store;
 
 /// How many bytes the checksum before a head takes.
@@ -58,6 +58,41 @@ pub(crate) struct HeadStart<'a> {
     #[serde(borrow)]
     pub files: Vec<&'a str>,
     pub imported: Option<ImportedFrom>,
+}
+
+/// What a record begins with, up to the context of an attempt.
+#[derive(Deserialize)]
+struct LightHead<'a> {
+    #[serde(borrow)]
+    start: HeadStart<'a>,
+    scope: Scope,
+    source: Source,
+    aliases: Vec<String>,
+    links: Vec<Link>,
+    supersedes: Vec<Id>,
+    feature: Option<String>,
+    task_id: Option<String>,
+    run_id: Option<String>,
+    attempt: Option<AttemptStart>,
+}
+
+/// The first fields of an [`AttemptHead`], in its order.
+#[derive(Deserialize)]
+struct AttemptStart {
+    iteration: u32,
+    outcome: Outcome,
+    context: Vec<Id>,
+}
+
+impl LightHead<'_> {
+    fn into_head(self) -> Head {
+        let LightHead { start, scope, source, aliases, links, supersedes, feature, task_id, run_id, attempt } = self;
+        let attempt = attempt.map(|AttemptStart { iteration, outcome, context }| {
+            Box::new(AttemptHead { iteration, outcome, context, ..AttemptHead::default() })
+        });
+        let start = start.to_head();
+        Head { scope, source, aliases, links, supersedes, feature, task_id, run_id, attempt, ..start }
+    }
 }
 
 impl<'a> From<&'a Head> for HeadStart<'a> {
@@ -123,6 +158,13 @@ impl Heads {
     /// Returns the head of a row, if its record is sound.
     pub(super) fn get(&self, row: &Row, path: &str) -> Option<Head> {
         self.decoded(&mut self.window.lock().unwrap_or_else(PoisonError::into_inner), row, path)
+    }
+
+    /// Returns the head of a row without what [`Catalog::light_head`](super::Catalog::light_head) leaves out, if its record is
+    /// sound.
+    pub(super) fn light(&self, row: &Row, path: &str) -> Option<Head> {
+        let mut window = self.window.lock().unwrap_or_else(PoisonError::into_inner);
+        self.decoded(&mut window, row, path).map(LightHead::into_head)
     }
 
     /// Returns the beginning of the head of a row, if its record is sound.

@@ -29,6 +29,7 @@ mod table;
 mod update;
 mod walk;
 
+use std::collections::HashMap;
 use std::io;
 use std::path::PathBuf;
 use std::sync::OnceLock;
@@ -118,6 +119,7 @@ pub struct Catalog {
     /// The number of the error if the system lacked a resource to read a file; else 0.
     shortage: u8,
     by_id: OnceLock<Vec<(u32, RowId)>>,
+    renamed: OnceLock<HashMap<Id, Id>>,
 }
 
 impl Catalog {
@@ -141,7 +143,7 @@ impl Catalog {
         let Some((folder, name)) = known else {
             return Catalog::scan(store, self.area, self.index_id.as_deref(), now);
         };
-        self.by_id = OnceLock::new();
+        (self.by_id, self.renamed) = (OnceLock::new(), OnceLock::new());
         (self.n_reread, self.n_left, self.shortage) = (0, 0, 0);
         walk::run_at(self, store, nanoseconds(now), folder, name)
     }
@@ -257,6 +259,13 @@ impl Catalog {
             head.problems.extend(first.map(|(first, id)| table::duplicate_id(&path, &id, &first)));
         }
         head
+    }
+
+    /// Returns the head of a row, with no more than its title, dates, files, scope, source, aliases, links, what it supersedes,
+    /// and the iteration, outcome and context of an attempt; all else is at its default. Reading all in turn takes a third of
+    /// the time for whole heads.
+    pub fn light_head(&self, row: RowId) -> Head {
+        self.heads.light(self.row(row), &self.path(row)).unwrap_or_else(|| self.head(row))
     }
 
     /// Returns the paths whose documents in the committed index are outdated: the file is gone, changed, or is not

@@ -66,9 +66,16 @@ impl Catalog {
         self.rows().filter(|row| self.row(*row).has(ALIASES) && self.is_indexable(*row)).filter(is_entry)
     }
 
-    /// Returns the current id of each id that an entry had before it was renamed or moved into a folder, unless another entry
-    /// has it now.
-    pub fn renamed(&self) -> HashMap<Id, Id> {
+    /// Returns the current id of the entry that had an id before it was renamed or moved into a folder, unless an entry has
+    /// it now.
+    pub fn renamed(&self, id: &Id) -> Option<&Id> {
+        if self.row_of_id(id).is_some() {
+            return None;
+        }
+        self.renamed.get_or_init(|| self.all_renamed()).get(id)
+    }
+
+    fn all_renamed(&self) -> HashMap<Id, Id> {
         let mut renamed = HashMap::new();
         for row in self.rows_with_aliases() {
             let Some(id) = self.id(row) else { continue };
@@ -104,7 +111,7 @@ pub(crate) fn names_with(live: &Catalog, archive: &Catalog, changed: Option<(Row
     for row in live.rows() {
         match (changed, live.id(row)) {
             (Some((of, id, head)), _) if of == row => names.add_live(id.clone(), head, true),
-            (_, Some(id)) => names.add_live(id, &live.head(row), live.is_indexable(row)),
+            (_, Some(id)) => names.add_live(id, &live.light_head(row), live.is_indexable(row)),
             (_, None) => {}
         }
     }
@@ -117,7 +124,7 @@ pub(crate) fn add_archived(names: &mut EntryNames, archive: &Catalog) {
     for row in archive.rows() {
         if let Some(id) = archive.id(row) {
             let is_entry = archive.is_indexable(row) && version_of(id.stem()).is_none();
-            let head = is_entry.then(|| archive.head(row));
+            let head = is_entry.then(|| archive.light_head(row));
             names.add_archived(id, head.as_ref());
         }
     }

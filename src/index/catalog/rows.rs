@@ -25,7 +25,7 @@ impl Catalog {
             self.table.rows[row as usize].set(GONE, true);
         }
         self.table.compact();
-        self.by_id = OnceLock::new();
+        (self.by_id, self.renamed) = (OnceLock::new(), OnceLock::new());
     }
 
     /// Returns the rows of knowledge entries in their order, without examining each row's path.

@@ -209,7 +209,7 @@ impl Table {
     pub(super) fn path(&self, row: RowId) -> String {
         let folder = self.folders.partition_point(|folder| folder.first <= row).saturating_sub(1);
         let name = self.rows.get(row as usize).map_or("", |row| self.name(row));
-        format!("{}/{name}", self.folder_path(folder))
+        [self.folder_path(folder), "/", name].concat()
     }
 
     /// Returns the number of the folder at `path`.

@@ -1,5 +1,7 @@
 //! A single entry: the content of its file, its links, and its replacements.
 
+use std::cell::LazyCell;
+
 use serde::Serialize;
 use serde_json::Value;
 
@@ -9,7 +11,7 @@ use crate::entry::knowledge::timestamp;
 use crate::entry::{self, Entry, EntryNames, EntrySummary, Head, Id, Kind, NamedEntry, frontmatter};
 use crate::error::{Problem, Result};
 use crate::index::catalog::{self, Area, Catalog};
-use crate::search::retrieve::{replaced, replacements_among};
+use crate::search::retrieve::{replaced, replacements};
 use crate::workspace::{Workspace, current_id, no_such_entry};
 
 /// The result of [`Memory::show`](crate::Memory::show).
@@ -48,9 +50,8 @@ pub(crate) fn show(workspace: &Workspace, id: &Id) -> Result<ShowResult> {
     let bytes = workspace.read_bytes(&path)?;
     let entry = entry::read(&path, &bytes);
     let head = entry.head.clone();
-    let others = indexable(&live);
-    let names = catalog::names(&live, &archive);
-    let replacements = replacements_among(others.iter().map(|(id, head)| (id, head)), &names, now);
+    let names = LazyCell::new(|| catalog::names(&live, &archive));
+    let replacements = replacements(&[&live], now);
     let superseded = replaced(&replacements.counted);
     let would_supersede = distinct(replacements.suggested.iter().filter(|(new, _)| new == id).map(|(_, old)| old), id);
     let replacing = |pairs: &[(Id, Id)]| distinct(pairs.iter().filter(|(_, old)| old == id).map(|(new, _)| new), id);
@@ -67,18 +68,12 @@ pub(crate) fn show(workspace: &Workspace, id: &Id) -> Result<ShowResult> {
         questions: head.questions.clone(),
         frontmatter: all_fields(&entry, &bytes),
         links: links_of(&names, &entry.head),
-        backlinks: links_to(&names, &others, id),
+        backlinks: links_to(&names, &live, id),
         usage: (id.kind() == Kind::Knowledge).then(usage).flatten(),
         body: entry.body,
         ..EntryView::from(EntrySummary::new(id.clone(), &path, head, &superseded, now))
     };
     Ok(ShowResult { entry: view, problems: catalog.head(row).problems })
-}
-
-/// Returns the live entries that are indexable, in the order of their paths.
-fn indexable(live: &Catalog) -> Vec<(Id, Head)> {
-    let rows = live.rows().filter(|row| live.is_indexable(*row));
-    rows.filter_map(|row| Some((live.id(row)?, live.head(row)))).collect()
 }
 
 /// Returns these entries without the one with this id, which is no other one of itself.
@@ -89,7 +84,7 @@ fn distinct<'a>(others: impl Iterator<Item = &'a Id>, id: &Id) -> Vec<Id> {
 }
 
 /// Returns where the links in the body with this head lead.
-fn links_of(names: &EntryNames, head: &Head) -> Vec<EntryLink> {
+fn links_of<F: FnOnce() -> EntryNames>(names: &LazyCell<EntryNames, F>, head: &Head) -> Vec<EntryLink> {
     let link = |link: &entry::Link| EntryLink {
         id: names.of_link(&link.target, &head.scope).and_then(NamedEntry::live).cloned(),
         text: link.target.clone(),
@@ -99,13 +94,15 @@ fn links_of(names: &EntryNames, head: &Head) -> Vec<EntryLink> {
 }
 
 /// Returns the first link of each other entry to the one with this id.
-fn links_to(names: &EntryNames, indexable: &[(Id, Head)], id: &Id) -> Vec<EntryLink> {
-    let first = |(other, head): &(Id, Head)| {
+fn links_to<F: FnOnce() -> EntryNames>(names: &LazyCell<EntryNames, F>, live: &Catalog, id: &Id) -> Vec<EntryLink> {
+    let first = |row| {
+        let head = live.light_head(row);
         let leads_here = |link: &&entry::Link| names.of_link(&link.target, &head.scope).is_some_and(|to| to.id() == id);
-        let link = head.links.iter().find(leads_here)?;
-        Some(EntryLink { id: Some(other.clone()), text: head.title.clone(), line: link.line })
+        let line = head.links.iter().find(leads_here)?.line;
+        let other = live.id(row).filter(|other| other != id)?;
+        Some(EntryLink { id: Some(other), text: head.title, line })
     };
-    indexable.iter().filter(|(other, _)| other != id).filter_map(first).collect()
+    live.rows().filter(|row| live.is_indexable(*row)).filter_map(first).collect()
 }
 
 /// Returns all of an entry's frontmatter; null if it cannot be read.

@@ -17,5 +17,5 @@ pub(crate) fn usage(workspace: &Workspace) -> HashMap<Id, Usage> {
 
 /// Does what [`usage()`] does with entries that are read already. Archived attempts count as well.
 pub(super) fn all_usage(now: DateTime<Utc>, catalogs: &[&Catalog]) -> HashMap<Id, Usage> {
-    history::usage(journal::summaries(now, catalogs, |catalog| catalog.journal_rows().collect()).iter())
+    history::usage(journal::light_summaries(now, catalogs).iter())
 }

@@ -5,7 +5,6 @@
 mod event_caps;
 mod supersede;
 
-use std::cell::LazyCell;
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
@@ -338,8 +337,7 @@ pub(crate) fn superseded(catalogs: &[&Catalog], now: DateTime<Utc>) -> HashSet<I
 pub(crate) fn replacements(catalogs: &[&Catalog], now: DateTime<Utc>) -> Replacements {
     let mut replacements = Replacements::default();
     for catalog in catalogs {
-        let renamed = LazyCell::new(|| catalog.renamed());
-        let current = |old: &Id| renamed.get(old).unwrap_or(old).clone();
+        let current = |old: &Id| catalog.renamed(old).unwrap_or(old).clone();
         let source_of = |old: &Id| catalog.row_of_id(old).map(|row| catalog.head(row).source);
         for row in catalog.rows().filter(|row| catalog.supersedes_any(*row) && catalog.is_indexable(*row)) {
             if let Some(id) = catalog.id(row) {
