@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::imported::without_extension;
 use super::{Head, Id, Kind, Scope, Source};
-use crate::text::fold;
+use crate::text::{fold, nfc, without_accents};
 
 /// The entry that a name means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,7 +92,9 @@ impl EntryNames {
         let in_area = |area: &AreaNames| {
             let found = [&area.titles, &area.former_titles].map(|titles| titles.knowledge(&title));
             let found = found.into_iter().find(|ids| !ids.is_empty());
-            found.unwrap_or_else(|| area.of_source(name).cloned().into_iter().collect())
+            let found = found.or_else(|| Some(vec![area.of_source(name)?.clone()]));
+            let plain = || [&area.titles, &area.plain_titles].map(|titles| titles.knowledge(&without_accents(&title)));
+            found.unwrap_or_else(|| plain().concat())
         };
         let live = in_area(&self.live);
         if live.is_empty() { in_area(&self.archived) } else { live }
@@ -113,7 +115,11 @@ impl EntryNames {
             let titled = titled.or_else(|| self.archived.former_titles.get(&title, scope));
             titled.or_else(|| self.archived.of_source(target)).map(NamedEntry::Archived)
         };
-        titled.or_else(was_titled).or_else(imported).or_else(archived)
+        let plain = || {
+            let title = without_accents(&title);
+            [&self.live.titles, &self.live.plain_titles].into_iter().find_map(|titles| titles.get(&title, scope))
+        };
+        titled.or_else(was_titled).or_else(imported).or_else(archived).or_else(|| plain().map(NamedEntry::Live))
     }
 }
 
@@ -126,6 +132,8 @@ struct AreaNames {
     former_ids: HashMap<Id, Id>,
     titles: TitledEntries,
     former_titles: TitledEntries,
+    /// By titles with accents, without them.
+    plain_titles: TitledEntries,
     /// By the names of what they were imported from, folded. The number is the length of what the import knows it by.
     imported: HashMap<String, (usize, Id)>,
 }
@@ -146,6 +154,10 @@ impl AreaNames {
                 }
             }
             self.titles.add(&head.title, &id, head);
+            let plain = without_accents(&nfc(&head.title));
+            if !head.title.is_ascii() && plain != fold(&head.title) {
+                self.plain_titles.add(&plain, &id, head);
+            }
             for alias in &head.aliases {
                 self.former_titles.add(alias, &id, head);
             }

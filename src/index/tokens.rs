@@ -1,33 +1,35 @@
 //! How text becomes the terms of the index: two token streams, for entries and queries alike.
 //!
-//! The *word* stream has words in lower case, without stop words, stemmed for English. The *part* stream has the parts
-//! of identifiers in lower case, without stop words, and not stemmed: `parseHttpRequest`, `parse_http_request` and
+//! The *word* stream has words in lower case, without accents and stop words, and stemmed. The *part* stream has the parts
+//! of identifiers in lower case, without accents and stop words, and not stemmed: `parseHttpRequest`, `parse_http_request` and
 //! `src/parse/http.rs` share theirs. Both split at everything that is neither a letter nor a digit, and take text in
 //! the composed form (NFC), whatever form it was written in.
 //!
-//! Chinese, Japanese and Korean have no spaces, or none between a word and its endings. A run of their
-//! characters becomes each pair of neighbours: `数据库` is `数据` and `据库`, so any part of it of two or more
+//! A word is stemmed as its script says, since nothing says which language a text is in: Cyrillic as Russian, Arabic and
+//! Devanagari as Arabic and Hindi, Latin as English.
+//!
+//! Chinese, Japanese, Korean, Thai, Lao, Khmer and Burmese have no spaces, or none between a word and its endings. A run of
+//! their characters becomes each pair of neighbours: `数据库` is `数据` and `据库`, so any part of it of two or more
 //! characters is found. A character that stands alone is a token of its own.
 
 use std::ops::Range;
 
+use frostem::{Algorithm, Stemmer};
 use hashbrown::HashTable;
-use tantivy::tokenizer::{
-    Language, RawTokenizer, Stemmer, TextAnalyzer, Token, TokenStream, Tokenizer, TokenizerManager,
-};
+use tantivy::tokenizer::{Token, TokenStream, Tokenizer, TokenizerManager};
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::text::nfc;
+use crate::text::{add_without_accents, is_of_word, nfc};
 
 /// Changes whenever the same text would give other tokens; part of the index folder's name.
-pub(super) const VERSION: u32 = 4;
+pub(super) const VERSION: u32 = 5;
 /// The name under which the schema knows the word stream.
 pub(super) const WORDS: &str = "words";
 /// The name under which the schema knows the part stream.
 pub(super) const PARTS: &str = "parts";
 
-/// Longer tokens are hashes or encoded data, which people do not search for.
-const MAX_TOKEN_BYTES: usize = 40;
+/// Longer tokens, in characters, are hashes or encoded data, which people do not search for.
+const MAX_TOKEN: usize = 40;
 
 /// Lucene's English stop words, and the pieces that `don't`, `it's` and their like leave behind. A
 /// longer list (Snowball's) lost .002 to .006 nDCG@10 on short notes.
@@ -101,7 +103,8 @@ fn each_part<'a>(mut word: &'a str, give: &mut dyn FnMut(&'a str)) {
 }
 
 fn is_token(lower: &str) -> bool {
-    lower.len() <= MAX_TOKEN_BYTES && STOP_WORDS.binary_search(&lower).is_err()
+    let is_long = lower.len() > MAX_TOKEN && lower.chars().nth(MAX_TOKEN).is_some();
+    !lower.is_empty() && !is_long && STOP_WORDS.binary_search(&lower).is_err()
 }
 
 /// Returns the stems of the words of a tag, a feature or a path, stop words included, each once and sorted: the form in
@@ -166,17 +169,20 @@ fn each_pair(text: &str, give: &mut dyn FnMut(Piece<'_>)) {
     }
 }
 
-/// Returns whether a character is one of Han, kana or Hangul. Half-width forms are among them.
+/// Returns whether a character is of a script without spaces. Half-width forms are among them.
 fn is_unspaced(character: char) -> bool {
     matches!(u32::from(character),
         0x1100..=0x11FF | 0xA960..=0xA97F | 0xAC00..=0xD7FF | 0x3130..=0x318F // Hangul
         | 0x3005..=0x3007 | 0x3041..=0x30FF | 0x31F0..=0x31FF | 0xFF66..=0xFFDC // marks, kana, half-width forms
-        | 0x3400..=0x4DBF | 0x4E00..=0x9FFF | 0xF900..=0xFAFF | 0x20000..=0x3FFFF) // Han
+        | 0x3400..=0x4DBF | 0x4E00..=0x9FFF | 0xF900..=0xFAFF | 0x20000..=0x3FFFF // Han
+        | 0x0E00..=0x0EFF // Thai, Lao
+        | 0x1000..=0x109F | 0xA9E0..=0xA9FF | 0xAA60..=0xAA7F // Burmese
+        | 0x1780..=0x17FF) // Khmer
 }
 
 /// Returns the runs of letters and digits.
 fn runs(text: &str) -> impl Iterator<Item = &str> {
-    text.split(|character: char| !character.is_alphanumeric()).filter(|run| !run.is_empty())
+    text.split(|character: char| !is_of_word(character)).filter(|run| !run.is_empty())
 }
 
 fn lower_case(word: &str, lower: &mut String) {
@@ -185,7 +191,7 @@ fn lower_case(word: &str, lower: &mut String) {
         lower.push_str(word);
         lower.make_ascii_lowercase();
     } else {
-        lower.extend(word.chars().flat_map(char::to_lowercase));
+        add_without_accents(word, lower);
     }
 }
 
@@ -207,22 +213,14 @@ fn camel_end(word: &str) -> usize {
 }
 
 /// Stems words, and remembers what it stemmed: the stemmer alone takes most of an index's build time.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub(super) struct Stems {
-    stemmer: TextAnalyzer,
     /// Words and their stems, under a hash of the word.
     known: HashTable<(String, String)>,
 }
 
 /// A project's vocabulary fits; a stream of random words does not grow without limit.
 const MAX_KNOWN_STEMS: usize = 50_000;
-
-impl Default for Stems {
-    fn default() -> Stems {
-        let stemmer = TextAnalyzer::builder(RawTokenizer::default()).filter(Stemmer::new(Language::English)).build();
-        Stems { stemmer, known: HashTable::new() }
-    }
-}
 
 impl Stems {
     fn stem(&mut self, word: &str) -> &str {
@@ -232,11 +230,24 @@ impl Stems {
         let hash = |word: &str| xxh3_64(word.as_bytes());
         let place = self.known.entry(hash(word), |(known, _)| known == word, |(known, _)| hash(known));
         let known = place.or_insert_with(|| {
-            let mut stem = word.to_owned();
-            self.stemmer.token_stream(word).process(&mut |token| stem.clone_from(&token.text));
-            (word.to_owned(), stem)
+            let stem = algorithm_of(word).map(|algorithm| Stemmer::new(algorithm).stem(word));
+            (word.to_owned(), stem.unwrap_or(word.into()).into_owned())
         });
         &known.into_mut().1
+    }
+}
+
+/// Returns how words of the script of this one are stemmed.
+fn algorithm_of(word: &str) -> Option<Algorithm> {
+    match word.chars().find(|character| character.is_alphabetic())? {
+        'a'..='z' => Some(Algorithm::English),
+        '\u{370}'..='\u{3ff}' => Some(Algorithm::Greek),
+        '\u{400}'..='\u{52f}' => Some(Algorithm::Russian),
+        '\u{530}'..='\u{58f}' => Some(Algorithm::Armenian),
+        '\u{600}'..='\u{6ff}' => Some(Algorithm::Arabic),
+        '\u{900}'..='\u{97f}' => Some(Algorithm::Hindi),
+        '\u{b80}'..='\u{bff}' => Some(Algorithm::Tamil),
+        _ => None,
     }
 }
 
@@ -318,8 +329,9 @@ mod tests {
     #[test]
     fn words_are_stemmed_and_stop_words_left_out() {
         assert_eq!(words_of("Don't use the Migrations, migrating_tables!"), "use migrat migrat tabl");
-        assert_eq!(words_of("ÄÖ E0502"), "äö e0502");
-        assert_eq!(words_of(&"x".repeat(41)), "");
+        assert_eq!(words_of("ÄÖ E0502"), "ao e0502");
+        assert_eq!((words_of(&"x".repeat(41)), words_of(&"ж".repeat(41))), (String::new(), String::new()));
+        assert_eq!(words_of(&"ж".repeat(40)).chars().count(), 40);
         // A letter and an accent are one character.
         assert_eq!(words_of("cafe\u{301}s, gro\u{308}\u{df}e"), words_of("caf\u{e9}s, gr\u{f6}\u{df}e"));
     }
@@ -330,7 +342,7 @@ mod tests {
             parts_of("parseHTTPRequest src/parse_http.rs v2Beta"),
             "parse http request src parse http rs v2 beta"
         );
-        assert_eq!(parts_of("some XMLs ABC xB éÀb"), "some xm ls abc x b éàb");
+        assert_eq!(parts_of("some XMLs ABC xB éÀb"), "some xm ls abc x b eab");
     }
 
     #[test]
@@ -338,6 +350,42 @@ mod tests {
         assert_eq!(parts_of("the isEmpty of into_inner"), "empty inner");
         assert_eq!(parts_of("Don't paint the kitchen"), "t paint kitchen");
         assert_eq!(parts_of("Map<T> in D"), "map t d");
+    }
+
+    #[test]
+    fn words_are_stemmed_as_their_script_says() {
+        for forms in [
+            "миграция миграции миграцией МИГРАЦИЙ",
+            "ёлка елка ёлки",
+            "σύνδεση συνδέσεις ΣΥΝΔΕΣΗ",
+            "الكتاب كتاب والكتاب",
+            "लड़का लड़के लड़कों",
+            "տուն տունը",
+            "puedes PUÉDES",
+        ] {
+            let stems = words_of(forms);
+            let mut each: Vec<&str> = stems.split(' ').collect();
+            assert_eq!(each.len(), forms.split(' ').count(), "{forms}: {stems}");
+            each.dedup();
+            assert_eq!(each.len(), 1, "{forms}: {stems}");
+        }
+        // Another letter is another word.
+        assert_ne!(words_of("мой"), words_of("мои"));
+        // Hebrew and Georgian have no stemmer.
+        assert_eq!(words_of("שָׁלוֹם ბაზები"), "שלום ბაზები");
+    }
+
+    #[test]
+    fn accents_and_marks_make_no_other_word() {
+        for of in [words_of, parts_of] {
+            assert_eq!(of("Verificación de teléfono"), of("verificacion de telefono"));
+            assert_eq!(of("Größe, Œuvre, Łódź, smørrebrød"), of("grosse oeuvre lodz smorrebrod"));
+            assert_eq!(of("مُحَمَّد كـــتاب"), of("محمد كتاب"));
+            assert_eq!(of("می\u{200c}خواهم"), of("مي خواهم"));
+            // A sign that makes a picture of a character is no word.
+            assert_eq!(of("Deploy \u{2764}\u{fe0f} on"), "deploy");
+        }
+        assert_eq!(parts_of("स्क्रिप्ट"), "स्क्रिप्ट");
     }
 
     #[test]
@@ -351,6 +399,7 @@ mod tests {
             assert_eq!(of("SQL数据库v2"), "sql 数据 据库 v2");
             // A long run is not left out as a long token is.
             assert_eq!(of(&"漢字".repeat(30)).split(' ').count(), 59);
+            assert_eq!(of("ข้อมูล API"), "ข้ ้อ อม มู ูล api");
             // In the decomposed form it is the same.
             assert_eq!(of("\u{1103}\u{1166}\u{110b}\u{1175}"), of("데이"));
             assert_eq!(of("か\u{3099}き"), of("がき"));

@@ -25,7 +25,10 @@ pub(crate) use self::own_block::own_block;
 #[cfg(feature = "setup")]
 pub(crate) use self::own_block::{BEGIN, END};
 pub(crate) use self::title::{first_sentence, title_of};
-pub(crate) use self::words::{fold, fold_tag, has_tag, is_same_name, letters, nfc, split_tags, words};
+pub(crate) use self::words::{
+    add_without_accents, fold, fold_tag, has_tag, is_of_word, is_same_name, letters, nfc, split_tags, without_accents,
+    words,
+};
 
 /// Returns a length of time as a person writes it.
 ///

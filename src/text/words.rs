@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use unicode_normalization::char::{decompose_canonical, is_combining_mark};
 use unicode_normalization::{UnicodeNormalization as _, is_nfc};
 
 /// Returns `text` in Unicode's composed form (NFC), for comparing: file systems and editors write `é` as one character,
@@ -26,10 +27,62 @@ pub(crate) fn split_tags(tag: &str) -> Vec<&str> {
     if words.iter().all(|word| word.starts_with('#')) { words } else { vec![tag] }
 }
 
-/// Returns whether one of these tags of an entry is `tag`, or is below it, as `ai/agents` is below `ai`.
+/// Returns whether one of these tags of an entry is `tag`, or is below it, as `ai/agents` is below `ai`. Accents are optional.
 pub(crate) fn has_tag(tags: &[String], tag: &str) -> bool {
-    let tag = fold_tag(tag);
-    tags.iter().any(|of_entry| of_entry.strip_prefix(&tag).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')))
+    let tag = without_accents(&fold_tag(tag));
+    let is_it =
+        |of_entry: &str| of_entry.strip_prefix(&tag).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+    tags.iter().any(|of_entry| is_it(&without_accents(of_entry)))
+}
+
+/// Returns a composed text in lower case and without accents: what is often typed instead of it.
+pub(crate) fn without_accents(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    add_without_accents(text, &mut plain);
+    plain
+}
+
+/// Appends a composed text in lower case, without accents, and with one form of each letter: `Größe` is `grosse`, `Ёлка` is
+/// `елка`. A mark that is a letter of its own, as those of Thai and Hindi, stays.
+pub(crate) fn add_without_accents(text: &str, plain: &mut String) {
+    for letter in text.chars().flat_map(char::to_lowercase) {
+        match letter {
+            _ if letter.is_ascii() => plain.push(letter),
+            'ß' => plain.push_str("ss"),
+            'æ' => plain.push_str("ae"),
+            'œ' => plain.push_str("oe"),
+            'þ' => plain.push_str("th"),
+            'ø' => plain.push('o'),
+            'đ' | 'ð' => plain.push('d'),
+            'ł' => plain.push('l'),
+            'ı' => plain.push('i'),
+            'ς' => plain.push('σ'),
+            'ё' => plain.push('е'),
+            // The forms of alef, and what Persian writes for Arabic letters.
+            'أ' | 'إ' | 'آ' | 'ٱ' => plain.push('ا'),
+            'ی' => plain.push('ي'),
+            'ک' => plain.push('ك'),
+            // Latin and Greek. A Cyrillic letter with a mark is another letter.
+            '\u{c0}'..='\u{24f}' | '\u{370}'..='\u{3ff}' | '\u{1e00}'..='\u{1fff}' => {
+                decompose_canonical(letter, |part| plain.extend(Some(part).filter(|part| !is_combining_mark(*part))));
+            }
+            _ if is_ignored(letter) => {}
+            _ => plain.push(letter),
+        }
+    }
+}
+
+/// Returns whether a letter of a word says nothing about which word it is: an accent, a point for a vowel, a line that makes
+/// an Arabic word longer, or a joiner.
+fn is_ignored(letter: char) -> bool {
+    let is_accent = matches!(letter, '\u{300}'..='\u{8ff}' | '\u{1ab0}'..='\u{1aff}' | '\u{1dc0}'..='\u{1dff}'
+        | '\u{20d0}'..='\u{20ff}' | '\u{fe00}'..='\u{fe2f}');
+    is_accent && is_combining_mark(letter) || matches!(letter, '\u{640}' | '\u{200d}')
+}
+
+/// Returns whether a character is part of a word: a letter, a digit, or a mark on one.
+pub(crate) fn is_of_word(character: char) -> bool {
+    character.is_alphanumeric() || !character.is_ascii() && (is_combining_mark(character) || character == '\u{200d}')
 }
 
 /// Returns `text` with case, white space and the form of characters folded, for comparing titles.
