@@ -21,8 +21,8 @@ import tarfile
 import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-FLOORS = {"bugs": (.68, .70), "til": (.895, .95), "cacm": (.51, None), "russian": (.88, None),  # nDCG@10, recall@5
-          "ukrainian": (None, None), "thai": (None, None)}
+FLOORS = {"bugs": (.69, .70), "til": (.895, .95), "cacm": (.52, None), "russian": (.96, None),  # nDCG@10, recall@5
+          "ukrainian": (.62, None), "thai": (.57, None)}
 OWN = os.path.join(ROOT, "fixtures", "retrieval")  # The sets of this project; the others are below --sets.
 METRICS = ("nDCG@10", "recall@5", "recall@10", "MRR@10")
 
