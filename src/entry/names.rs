@@ -240,6 +240,9 @@ mod tests {
         live("ports-2", "Ports", &[], "feature:x");
         live("ports", "Ports", &[], "project");
         live("zed", "Deploys", &[], "project");
+        live("sms", "Verificación de teléfono", &[], "project");
+        live("year", "Año", &[], "project");
+        live("village", "Ano", &[], "project");
         live("redis", "Old cluster", &[], "project");
         live("store", "Redis", &["Gone"], "project");
         let of_agent = Head { source: Source::Agent, ..head("Deploys", &[], "project") };
@@ -285,6 +288,19 @@ mod tests {
         check("was-hidden", "project", None);
         check("nothing", "project", None);
         check("", "project", None);
+    }
+
+    #[test]
+    fn a_title_is_found_without_its_accents_unless_another_one_has_none() {
+        check("verificacion de telefono", "project", Some("sms"));
+        check("AÑO", "project", Some("year"));
+        check("ano", "project", Some("village"));
+        check("Pórts", "project", Some("ports"));
+        let titled = |name| names().titled(name).iter().map(|id| id.stem().to_owned()).collect::<Vec<_>>();
+        assert_eq!(
+            (titled("Verificacion de telefono"), titled("ano")),
+            (vec!["sms".to_owned()], vec!["village".to_owned()])
+        );
     }
 
     #[test]

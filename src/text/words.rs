@@ -125,4 +125,11 @@ mod tests {
         assert_eq!(split_tags("#a b"), ["#a b"]);
         assert_eq!(words("Don't use `fs::write`!"), ["don", "t", "use", "fs", "write"]);
     }
+
+    #[test]
+    fn accents_of_tags_are_optional() {
+        let has = |of_entry: &str, tag: &str| has_tag(&[of_entry.to_owned()], tag);
+        assert!(has("diseño", "diseno") && has("diseno", "Diseño") && has("diseño/móvil", "DISENO"));
+        assert!(has("стройка", "Стройка") && !has("стройка", "строика"));
+    }
 }
