@@ -62,8 +62,6 @@ pub struct Head {
     pub task_id: Option<String>,
     /// `run_id`.
     pub run_id: Option<String>,
-    /// The values that only an attempt has.
-    pub attempt: Option<Box<AttemptHead>>,
     /// `tags`: trimmed, lowercase, each once, in the file's order.
     pub tags: Vec<String>,
     /// `category`, as written.
@@ -73,6 +71,8 @@ pub struct Head {
     /// `importance`, from 0 to 100.
     #[serde(default = "usual_importance")]
     pub importance: u8,
+    /// The values that only an attempt has.
+    pub attempt: Option<Box<AttemptHead>>,
     /// `questions`: the questions that it answers, in the words of someone who has the problem.
     pub questions: Vec<String>,
     /// `fingerprints`: of the texts that it had, the newest last.

@@ -73,6 +73,10 @@ struct LightHead<'a> {
     feature: Option<String>,
     task_id: Option<String>,
     run_id: Option<String>,
+    tags: Vec<String>,
+    category: Option<String>,
+    status: Option<String>,
+    importance: u8,
     attempt: Option<AttemptStart>,
 }
 
@@ -86,12 +90,25 @@ struct AttemptStart {
 
 impl LightHead<'_> {
     fn into_head(self) -> Head {
-        let LightHead { start, scope, source, aliases, links, supersedes, feature, task_id, run_id, attempt } = self;
-        let attempt = attempt.map(|AttemptStart { iteration, outcome, context }| {
+        let attempt = self.attempt.map(|AttemptStart { iteration, outcome, context }| {
             Box::new(AttemptHead { iteration, outcome, context, ..AttemptHead::default() })
         });
-        let start = start.to_head();
-        Head { scope, source, aliases, links, supersedes, feature, task_id, run_id, attempt, ..start }
+        Head {
+            scope: self.scope,
+            source: self.source,
+            aliases: self.aliases,
+            links: self.links,
+            supersedes: self.supersedes,
+            feature: self.feature,
+            task_id: self.task_id,
+            run_id: self.run_id,
+            tags: self.tags,
+            category: self.category,
+            status: self.status,
+            importance: self.importance,
+            attempt,
+            ..self.start.to_head()
+        }
     }
 }
 

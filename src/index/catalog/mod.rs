@@ -261,9 +261,9 @@ impl Catalog {
         head
     }
 
-    /// Returns the head of a row, with no more than its title, dates, files, scope, source, aliases, links, what it supersedes,
-    /// and the iteration, outcome and context of an attempt; all else is at its default. Reading all in turn takes a third of
-    /// the time for whole heads.
+    /// Returns the head of a row for lists: without its questions, fingerprints, problems and number of words, and with no more
+    /// of an attempt than its iteration, its outcome and its context. Reading all in turn takes a third of the time for whole
+    /// heads.
     pub fn light_head(&self, row: RowId) -> Head {
         self.heads.light(self.row(row), &self.path(row)).unwrap_or_else(|| self.head(row))
     }

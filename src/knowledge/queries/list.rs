@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::usage::usage;
 use crate::entry::{EntrySummary, Head, Id, Kind, Scope, is_ahead};
 use crate::error::Problem;
-use crate::index::catalog::{Area, Catalog};
+use crate::index::catalog::Area;
 use crate::journal::history::Usage;
 use crate::search::retrieve::superseded;
 use crate::text::{choice, fold, has_tag, is_same_name};
@@ -163,31 +163,22 @@ pub struct ListResult {
 
 /// Returns the entries that the filter accepts, in the order of their paths.
 pub(crate) fn list(workspace: &Workspace, filter: &EntryFilter) -> ListResult {
+    let live = workspace.catalog(Area::Live);
     let archive = filter.archived.then(|| workspace.catalog(Area::Archive));
-    list_in(workspace, &workspace.catalog(Area::Live), archive.as_ref(), filter)
-}
-
-/// Does what [`list()`] does with entries that are read already.
-pub(super) fn list_in(
-    workspace: &Workspace,
-    live: &Catalog,
-    archive: Option<&Catalog>,
-    filter: &EntryFilter,
-) -> ListResult {
     let now = workspace.now();
-    let superseded = superseded(&[live], now);
+    let superseded = superseded(&[&live], now);
     let usage = if filter.needs_usage() { usage(workspace) } else { HashMap::new() };
     let mut tags: BTreeMap<String, usize> = BTreeMap::new();
     let mut problems = workspace.settings_problems.clone();
     let mut found: Vec<(SortKey, EntrySummary)> = Vec::new();
-    for catalog in [Some(live), archive].into_iter().flatten() {
+    for catalog in [Some(&live), archive.as_ref()].into_iter().flatten() {
         let rows = match filter.kind {
             Some(Kind::Knowledge) => catalog.knowledge_rows(),
             Some(Kind::Journal) => catalog.journal_rows(),
             None => catalog.rows(),
         };
         for row in rows {
-            let (Some(id), head) = (catalog.id(row), catalog.head(row)) else { continue };
+            let (Some(id), head) = (catalog.id(row), catalog.light_head(row)) else { continue };
             if !accepts(filter, &head, usage.get(&id)) {
                 continue;
             }

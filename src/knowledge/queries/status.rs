@@ -1,14 +1,14 @@
 //! Status: how many entries there are, and how many problems with their files.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use serde::Serialize;
 
-use super::list::{EntryFilter, list_in};
 use super::usage::all_usage;
-use crate::entry::{EntrySummary, Kind};
+use crate::entry::Kind;
 use crate::error::{Message, Problem};
 use crate::index::catalog::Area;
+use crate::search::retrieve::superseded;
 use crate::workspace::Workspace;
 
 /// The result of [`Memory::status`](crate::Memory::status).
@@ -85,30 +85,40 @@ pub struct EntryCounts {
 pub(crate) fn status(workspace: &Workspace) -> MemoryStatus {
     let live = workspace.catalog(Area::Live);
     let archive = workspace.catalog(Area::Archive);
-    let usage = all_usage(workspace.now(), &[&live, &archive]);
-    let listed = list_in(workspace, &live, None, &EntryFilter::default());
-    let count = |keeps: &dyn Fn(&EntrySummary) -> bool| listed.entries.iter().filter(|item| keeps(item)).count();
-    let mut categories = BTreeMap::new();
-    for item in listed.entries.iter().filter(|item| item.kind == Kind::Knowledge) {
-        // As a key of the counts it could be mistaken for an entry's category.
-        let category = Message::from(item.category.as_deref().unwrap_or_default()).to_string();
-        *categories.entry(category).or_default() += 1;
+    let now = workspace.now();
+    let usage = all_usage(now, &[&live, &archive]);
+    let superseded = superseded(&[&live], now);
+    let (mut counts, mut categories, mut tags) = (EntryCounts::default(), BTreeMap::new(), HashSet::new());
+    for row in live.rows() {
+        let (Some(id), head) = (live.id(row), live.light_head(row)) else { continue };
+        match head.kind {
+            Kind::Knowledge => {
+                counts.knowledge += 1;
+                // As a key of the counts it could be mistaken for an entry's category.
+                let category = Message::from(head.category.as_deref().unwrap_or_default()).to_string();
+                *categories.entry(category).or_default() += 1;
+            }
+            Kind::Journal => counts.journal += 1,
+        }
+        counts.expired += usize::from(head.is_expired(now));
+        counts.superseded += usize::from(superseded.contains(&id));
+        if let Some(usage) = usage.get(&id) {
+            counts.used += 1;
+            counts.never_helped += usize::from(usage.never_helped);
+        }
+        tags.extend(head.tags);
     }
     let mut findings = live.findings();
     findings.extend(workspace.settings_problems.clone());
     let (_, total) = findings.finish();
     let counts = EntryCounts {
-        knowledge: count(&|item| item.kind == Kind::Knowledge),
-        journal: count(&|item| item.kind == Kind::Journal),
         archive: archive.len(),
-        expired: count(&|item| item.expired),
-        superseded: count(&|item| item.superseded),
-        used: count(&|item| usage.contains_key(&item.id)),
-        never_helped: count(&|item| usage.get(&item.id).is_some_and(|usage| usage.never_helped)),
-        tags: listed.tags.len(),
+        tags: tags.len(),
         not_indexed: live.n_pending(),
         errors: total.errors,
         warnings: total.warnings,
+        ..counts
     };
-    MemoryStatus { root: workspace.root().display().to_string(), counts, categories, problems: listed.problems }
+    let problems = [workspace.settings_problems.clone(), live.problems()].concat();
+    MemoryStatus { root: workspace.root().display().to_string(), counts, categories, problems }
 }
