@@ -355,3 +355,40 @@ fn sound<'a>(record: &'a [u8], row: &Row, path: &str, key: u64) -> Option<&'a [u
 fn checksum(encoded: &[u8], row: &Row, path: &str, key: u64) -> u64 {
     xxh3_64_with_seed(encoded, row.hash ^ xxh3_64_with_seed(path.as_bytes(), key))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::entry::read;
+
+    #[test]
+    fn the_beginnings_of_a_record_are_those_of_its_head() {
+        let knowledge = "---\ntitle: Ports\ntags: [net]\ncategory: pitfall\nstatus: proposed\nfeature: f\nscope: feature:f\n\
+            importance: 70\nsource: agent\ntask_id: t-1\nrun_id: run-1\ncreated_at: \"2026-01-02T00:00:00Z\"\n\
+            updated_at: \"2026-01-03T00:00:00Z\"\nexpires_at: \"2027-01-02T00:00:00Z\"\nsupersedes: [old]\naliases: [Hafen]\n\
+            files: [src/a.rs]\nquestions: [Which?]\ndetails: {imported: {source: rules, path: a.md, id: a.md}}\n---\n\nSee [[b]].\n";
+        let attempt = "---\nrun_id: run-1\niteration: 3\ntask_id: t-1\ntask_title: Fix\noutcome: failed\n\
+            started_at: \"2026-01-02T00:00:00Z\"\nmodel: m\ncontext: [knowledge/a]\n---\n\n## What was tried\n\nx\n";
+        for (path, text) in [("knowledge/ports.md", knowledge), ("journal/run-1/0003.md", attempt)] {
+            let head = read(path, text.as_bytes()).head;
+            assert!(head.valid && head.problems.is_empty(), "{:?}", head.problems);
+            let record = postcard::to_stdvec(&head).unwrap();
+            let start: HeadStart<'_> = postcard::from_bytes(&record).unwrap();
+            assert_eq!(start.to_head(), HeadStart::from(&head).to_head());
+            let light = postcard::from_bytes::<LightHead<'_>>(&record).unwrap().into_head();
+            let left_out = |head: Head| Head {
+                questions: Vec::new(),
+                fingerprints: Vec::new(),
+                body_words: 0,
+                attempt: head.attempt.map(|attempt| {
+                    Box::new(AttemptHead {
+                        context: attempt.context,
+                        ..AttemptHead::new(attempt.iteration, attempt.outcome)
+                    })
+                }),
+                ..head
+            };
+            assert_eq!(light, left_out(head));
+        }
+    }
+}
