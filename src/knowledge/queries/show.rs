@@ -51,7 +51,12 @@ pub(crate) fn show(workspace: &Workspace, id: &Id) -> Result<ShowResult> {
     let entry = entry::read(&path, &bytes);
     let head = entry.head.clone();
     let names = LazyCell::new(|| catalog::names(&live, &archive));
-    let replacements = replacements(&[&live], now);
+    let mut replacements = replacements(&[&live], now);
+    for (_, old) in replacements.counted.iter_mut().chain(&mut replacements.suggested) {
+        if live.row_of_id(old).is_none() {
+            *old = archive.renamed(old).unwrap_or(old).clone();
+        }
+    }
     let superseded = replaced(&replacements.counted);
     let would_supersede = distinct(replacements.suggested.iter().filter(|(new, _)| new == id).map(|(_, old)| old), id);
     let replacing = |pairs: &[(Id, Id)]| distinct(pairs.iter().filter(|(_, old)| old == id).map(|(new, _)| new), id);
