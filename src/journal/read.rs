@@ -61,12 +61,14 @@ fn summaries_of(
     // A journal entry names an entry by the id that it had at the time.
     let mut renamed: HashMap<Id, Option<Id>> = HashMap::new();
     for id in summaries.iter_mut().flat_map(|summary| &mut summary.head.context) {
-        if !renamed.contains_key(id) {
+        let new = if let Some(new) = renamed.get(id) {
+            new
+        } else {
             let is_there = catalogs.iter().any(|catalog| catalog.row_of_id(id).is_some());
             let find = || catalogs.iter().find_map(|catalog| catalog.renamed(id)).cloned();
-            renamed.insert(id.clone(), if is_there { None } else { find() });
-        }
-        if let Some(new) = &renamed[id] {
+            renamed.entry(id.clone()).or_insert(if is_there { None } else { find() })
+        };
+        if let Some(new) = new {
             id.clone_from(new);
         }
     }
