@@ -376,4 +376,30 @@ mod tests {
         let codes: Vec<_> = head.problems.iter().map(|problem| problem.code.as_str()).collect();
         assert_eq!(codes, ["bad-value", "missing-iteration", "missing-outcome", "missing-started_at"]);
     }
+
+    #[test]
+    fn what_an_entry_says_is_the_same_whether_it_is_parsed_or_not() {
+        for text in [
+            "---\ntitle: T\n---\n\nBody.\n",
+            "---\r\ntitle: T\r\n---\r\nBody.\r\n",
+            "\u{feff}---\ntitle: T\n---\nBody.",
+            "---\ntitle: T\ndescription: Said.\n---\nBody.",
+            "---\ntitle: T\n\"descri\\x70tion\": Said.\n---\nBody.",
+            "---\ntitle: T\nsummary: |\n  Said.\n---\nBody.",
+            "---\n? description\n: Said.\n---\nBody.",
+            "---\ntitle: A summary of it\n---\nBody.",
+            "---\n\nText between lines.\n\n---\nBody.",
+            "---\ntitle: [\n---\nBody.",
+            "---\ntitle: never closed\n",
+            "No frontmatter.\n",
+            "",
+        ] {
+            assert_eq!(
+                said("knowledge/x.md", text.as_bytes()),
+                read("knowledge/x.md", text.as_bytes()).said(),
+                "{text:?}"
+            );
+        }
+        assert_eq!(said("knowledge/x.md", b"---\ndescription: Said.\n---\nBody."), "Said.\n\nBody.");
+    }
 }
