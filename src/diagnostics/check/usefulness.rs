@@ -11,8 +11,10 @@ use crate::knowledge::tidy::plan::LiveEntry;
 
 /// An entry is unused when it was included in no context on this many days on which contexts were recorded.
 const UNUSED_DAYS: usize = 90;
+/// An entry without questions that was in none on this many such days is named earlier: questions are what finds it.
+const UNFOUND_DAYS: usize = 30;
 
-/// Returns a notice for each live knowledge entry that never helped or was never used. `attempts` are all that are
+/// Returns a notice for each live knowledge entry that never helped or was not used. `attempts` are all that are
 /// recorded.
 pub(crate) fn usefulness(live: &[LiveEntry], attempts: &[AttemptSummary]) -> Vec<Problem> {
     let usage = usage(attempts.iter());
@@ -36,8 +38,14 @@ pub(crate) fn usefulness(live: &[LiveEntry], attempts: &[AttemptSummary]) -> Vec
         if n_days >= UNUSED_DAYS {
             let message =
                 format!("it was included in no context on the last {n_days} days on which contexts were recorded");
-            let hint = "`ralph-memory tidy` moves it to the archive; better tags may help it be found";
+            let hint = "`ralph-memory tidy` moves it to the archive; `questions` that it answers may help it be found";
             problems.push(item.problem(Severity::Notice, "unused", message, hint));
+        } else if n_days >= UNFOUND_DAYS && used.is_none() && item.head.questions.is_empty() {
+            let message = format!(
+                "it was included in no context on the {n_days} days on which contexts were recorded, and has no questions"
+            );
+            let hint = "add `questions` that it answers, in the words of someone who has the problem";
+            problems.push(item.problem(Severity::Notice, "unfound", message, hint));
         }
     }
     problems
@@ -85,8 +93,14 @@ mod tests {
         let attempts =
             |days: u32| -> Vec<AttemptSummary> { (1..=days).map(|day| past(day, Outcome::Done, &["a"])).collect() };
         let unused = (".ralph/knowledge/b.md".to_owned(), "unused".to_owned());
-        assert_eq!(found(&attempts(89)), []);
+        let unfound = (unused.0.clone(), "unfound".to_owned());
+        assert_eq!(found(&attempts(29)), []);
+        assert_eq!(found(&attempts(30)), [unfound.clone()]);
+        assert_eq!(found(&attempts(89)), [unfound]);
         assert_eq!(found(&attempts(90)), [unused]);
+        let mut asked = item("b");
+        asked.head.questions = vec!["Why?".to_owned()];
+        assert_eq!(usefulness(&[asked], &attempts(89)), []);
         // Days without a recorded context prove nothing, and a use starts the count again.
         let without: Vec<AttemptSummary> = (1..=200).map(|day| past(day, Outcome::Done, &[])).collect();
         assert_eq!(found(&without), []);

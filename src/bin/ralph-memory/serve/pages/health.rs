@@ -31,7 +31,7 @@ pub(super) fn health(context: &PageContext<'_>, fields: &PageFields) -> anyhow::
     let (similar, others): (Vec<&Problem>, Vec<&Problem>) =
         report.problems.iter().partition(|problem| problem.code == "near-duplicate");
     let (useless, others): (Vec<&Problem>, Vec<&Problem>) =
-        others.into_iter().partition(|problem| matches!(problem.code.as_str(), "suspect" | "unused"));
+        others.into_iter().partition(|problem| matches!(problem.code.as_str(), "suspect" | "unused" | "unfound"));
     let never_helped = never_helped(context);
     let main = html! {
         (done(context, fields))
