@@ -7,6 +7,7 @@ use crate::entry::Id;
 use crate::entry::path::{MEMORY_FOLDER, display_path, is_copy};
 use crate::error::Problem;
 use crate::index::catalog::Catalog;
+use crate::journal::uncopied;
 use crate::text::{count, printed_command};
 use crate::workspace::Workspace;
 
@@ -15,11 +16,11 @@ pub(super) fn copies(workspace: &Workspace, live: &Catalog, archive: &Catalog) -
     let store = &workspace.store;
     let Some(folder) = store.copies_path() else { return Vec::new() };
     let mut problems = Vec::new();
-    let uncopied = store.uncopied();
+    let uncopied = uncopied(workspace);
     if !uncopied.is_empty() {
-        let files = count(uncopied.len(), "file");
-        let message = format!("no copy of {files} could be written to `{}` for the other work trees", folder.display());
-        let hint = "let yourself write there; the next command that writes copies them";
+        let attempts = count(uncopied.len(), "attempt");
+        let message = format!("`{}` has no copy of {attempts} for the other work trees", folder.display());
+        let hint = "`ralph-memory tidy` copies them, if you can write there";
         problems.push(Problem::warning(MEMORY_FOLDER, "uncopied", message, hint));
     }
     for foreign in store.foreign_copies() {
@@ -33,20 +34,27 @@ pub(super) fn copies(workspace: &Workspace, live: &Catalog, archive: &Catalog) -
     problems
 }
 
-/// Reports the attempts of this work tree whose names other attempts have in another one.
+/// Reports the attempts of this work tree whose names other attempts have in another one, and those that were removed for
+/// good there.
 fn twice(workspace: &Workspace, live: &Catalog, archive: &Catalog) -> Vec<Problem> {
     let of_copy = |copy: crate::store::Copy| {
-        let id = Id::of_path(&copy.path).filter(|_| copy.path.contains("journal/"))?;
+        let id = Id::of_path(&copy.path)?;
         let own = [live, archive].into_iter().find_map(|catalog| Some(catalog.path(catalog.row_of_id(&id)?)))?;
         let bytes = workspace.store.read(&own).ok().filter(|_| !is_copy(&own))?.bytes;
+        if copy.is_tombstone {
+            let message = "it was removed for good in another work tree, and comes back with this file";
+            let hint = printed_command("ralph-memory archive --forget ID", &[("ID", id.as_str())]);
+            let hint = format!("{hint} removes it here, too; `ralph-memory tidy` does not copy it");
+            return Some(Problem::warning(display_path(&own), "forgotten-attempt", message, hint));
+        }
         workspace.store.is_of_another(&copy.path, &bytes).then(|| {
             let message =
                 format!("another work tree has another attempt with the id `{id}`, which does not count here");
-            let hint = "give this file another number: the other one counts then";
+            let hint = "`ralph-memory tidy` gives this one another number, unless the default branch has it";
             Problem::warning(display_path(&own), "attempt-twice", message, hint)
         })
     };
-    workspace.store.all_copies().into_iter().filter_map(of_copy).collect()
+    workspace.store.copies_in(&["journal", "archive/journal"]).into_iter().filter_map(of_copy).collect()
 }
 
 /// Reports the entries of work trees that are gone which this one lacks, or has in an older form.
@@ -60,7 +68,7 @@ fn left_by_trees(workspace: &Workspace, live: &Catalog, archive: &Catalog) -> Ve
             Some((catalog, row))
                 if catalog.fingerprint(row) != xxh3_64(&left.bytes) && written(catalog, row) < Some(left.written) =>
             {
-                ("differs from the entry here", "ralph-memory restore ID --version TREE")
+                ("differs from the entry here", "ralph-memory restore ID --before TREE")
             }
             Some(_) => return None,
         };

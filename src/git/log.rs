@@ -46,16 +46,20 @@ const DEFAULT_BRANCHES: [&str; 4] =
     ["refs/remotes/origin/HEAD", "refs/heads/main", "refs/heads/master", "refs/heads/trunk"];
 
 impl WorkTree {
-    /// Returns the files in these folders that the tree of the default branch had at a time, with their object ids; none if git
+    /// Returns the files in these folders that the default branch has, or had at a time, with their object ids; none if git
     /// does not answer, or there is no branch of a usual name.
-    pub(crate) fn held_before(&self, at: DateTime<Utc>, folders: &[&str]) -> Vec<(String, String)> {
+    pub(crate) fn held(&self, at: Option<DateTime<Utc>>, folders: &[&str]) -> Vec<(String, String)> {
         let is_there = |branch: &&'static str| {
             let call = self.call(&["rev-parse", "--verify", "--quiet"]).word(branch);
             call.patience(PATIENCE).line().is_ok_and(|line| line.is_some_and(|line| !line.is_empty()))
         };
         let held = DEFAULT_BRANCHES.into_iter().find(is_there).and_then(|branch| {
-            let call = self.call(&["rev-list", "--first-parent", "--max-count=1"]).number("--before=", at.timestamp());
-            let commit = call.word(branch).patience(PATIENCE).line().ok()??;
+            let commit_at = |at: DateTime<Utc>| {
+                let call =
+                    self.call(&["rev-list", "--first-parent", "--max-count=1"]).number("--before=", at.timestamp());
+                call.word(branch).patience(PATIENCE).line().ok()?
+            };
+            let commit = at.map_or_else(|| Some(branch.to_owned()), commit_at)?;
             let paths: Vec<String> = folders.iter().map(|folder| format!("{}{folder}", self.prefix)).collect();
             let call = self.call(&["ls-tree", "-r", "-z", "--full-tree"]).value(&commit).paths(paths);
             call.patience(PATIENCE).ask_all().ok()

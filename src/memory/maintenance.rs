@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use super::Memory;
 use crate::entry::{EntryPath, Id};
 use crate::error::{IoContext as _, Result};
+use crate::journal::settle_copies;
 use crate::knowledge::tidy::{self, TidyReport};
 
 impl Memory {
@@ -47,7 +48,7 @@ impl Memory {
         let _operation = self.operation("tidy");
         let report = tidy::tidy(&self.workspace, dry_run)?;
         if !dry_run {
-            self.workspace.prune_copies();
+            settle_copies(&self.workspace, &self.workspace.lock_within_git()?);
         }
         Ok(report)
     }

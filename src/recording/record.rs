@@ -20,7 +20,7 @@ use crate::journal::history::{
     RedactedReport, Report, completed_report, error_category, outcome, sections, transcript_problems,
 };
 use crate::journal::strategy::Models;
-use crate::journal::{complete_attempt, recorded_before, task_by_name, write_attempt};
+use crate::journal::{complete_attempt, copy_missing, recorded_before, task_by_name, write_attempt};
 use crate::knowledge::{self, WriteAction, Written};
 use crate::search::semantic::SemanticMemory;
 use crate::settings::CommitPolicy;
@@ -214,6 +214,7 @@ fn write(
     workspace.commit_written(pending, &path);
     workspace.renew_hints(&lock);
     workspace.follow_renames();
+    copy_missing(workspace, &lock, Some(&attempt.run_id));
     problems.extend(commit_to_git(workspace, &lock, &attempt));
     Ok((path, attempt, is_new))
 }

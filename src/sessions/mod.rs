@@ -35,6 +35,7 @@ use self::session_work::{reason, record_session, tell};
 use self::tool_hint::tool_hint;
 use crate::context::{BriefingRequest, Budget, briefing, reminder};
 use crate::index::catalog::Area;
+use crate::journal::settle_copies;
 use crate::recording::{
     SessionMessage, StateFolders, is_withheld, keep_message, kept_messages, note_hints, session_run,
 };
@@ -200,7 +201,7 @@ impl<'a> RunningHook<'a> {
             && let Ok(lock) = self.workspace.lock_within_git()
         {
             let _ = self.workspace.write_hints(&lock);
-            self.workspace.prune_copies();
+            settle_copies(self.workspace, &lock);
         }
     }
 

@@ -15,7 +15,7 @@ use rustix::fs::Mode;
 use rustix::process::geteuid;
 
 use super::clone::GitClone;
-use super::folder::{Folder, foreign_folder};
+use super::folder::{Folder, foreign_folder, split};
 use super::seal::{SealKey, hex_digits};
 use super::temp::{Durability, rename_new, temporary_name};
 use super::user_key::{UserKey, place_of_file};
@@ -64,8 +64,7 @@ impl CommonFolder {
         let folder = Folder::open(&clone.common)?.descend(&format!("{COMMON}/{}", name_of(clone, &key)))?;
         let ino = folder.stat()?.ino;
         if self.sealed.load(Ordering::Relaxed) != ino {
-            let is_own = folder.owner()? == geteuid().as_raw();
-            if !is_own || folder.read(SEAL, MAX_FILE_BYTES).ok() != Some(seal(&key, clone, &folder)?) {
+            if !is_sealed(&key, clone, &folder)? {
                 return Err(io::ErrorKind::NotFound.into());
             }
             self.sealed.store(ino, Ordering::Relaxed);
@@ -111,6 +110,37 @@ impl CommonFolder {
         }
         above.sync()?;
         self.open(root, user_key)
+    }
+
+    /// Moves the files in the folder `former`, which this user sealed, to the folder of this memory. A file with another
+    /// content than that of the same name stays.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound` if there is no such folder, `PermissionDenied` if another user or home sealed it, and those of the file
+    /// system.
+    pub(super) fn adopt(&self, root: &Path, user_key: &UserKey, former: &str) -> io::Result<()> {
+        let (clone, key) = self.clone_of(root).zip(user_key.kept()).ok_or(io::ErrorKind::NotFound)?;
+        let above = Folder::open(&clone.common)?.descend(COMMON)?;
+        let from = above.descend(former)?;
+        if !is_sealed(&key, clone, &from)? {
+            return Err(io::ErrorKind::PermissionDenied.into());
+        }
+        let to = self.make(root, user_key)?;
+        let paths = from.files(&|path| path != SEAL).paths;
+        let move_file = |path: &String| {
+            let (parent, name) = from.parent(path)?;
+            let target = to.make_folders(split(path).0, Mode::RWXU, Durability::Synced, &mut |_| Ok(()))?;
+            match rename_new((&parent, name), (&target, name)) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                    let [one, other] = [&parent, &target].map(|folder| folder.read(name, MAX_FILE_BYTES).ok());
+                    Ok(one == other)
+                }
+                moved => moved.map(|()| true),
+            }
+        };
+        let moved: Vec<bool> = paths.iter().map(move_file).collect::<io::Result<_>>()?;
+        if moved.into_iter().all(|is_moved| is_moved) { above.remove_any(former) } else { Ok(()) }
     }
 
     /// Returns the folders of this memory that are not sealed with the user's key: of another user or home, or made elsewhere.
@@ -160,6 +190,12 @@ fn folders_of(clone: &GitClone) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = names.iter().filter(is_of_memory).map(|name| above.join(name)).collect();
     found.sort();
     found
+}
+
+/// Returns whether this user made a folder here.
+fn is_sealed(key: &SealKey, clone: &GitClone, folder: &Folder) -> io::Result<bool> {
+    let is_own = folder.owner()? == geteuid().as_raw();
+    Ok(is_own && folder.read(SEAL, MAX_FILE_BYTES).ok() == Some(seal(key, clone, folder)?))
 }
 
 /// Returns the content of the seal of a folder that this user made.

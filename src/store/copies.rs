@@ -3,8 +3,8 @@
 //! Work trees are thrown away, and a branch hides what another one recorded. So whatever creates, replaces, moves or
 //! removes an attempt's file does the same to its copy, in `ralph-memory/KEY/` of git's common folder, and readers see the
 //! copies that have no file here at paths below [`COPIES`]. The entries of linked work trees are copied too, to a folder for
-//! each tree that nothing reads but `check` and `restore`. A file that cannot be copied counts alone, and a later command
-//! copies it.
+//! each tree that nothing reads but `check` and `restore`. A file that cannot be copied counts alone, until
+//! `workspace/copies.rs` finds that it has no copy.
 //!
 //! The folder is sealed with the user's key: what an unpacked archive brings is not read.
 
@@ -14,27 +14,26 @@ use chrono::{DateTime, Utc};
 use rustix::fs::Mode;
 
 use super::common::path_of_copy;
-use super::folder::{FileKind, Folder, split};
+use super::folder::{FileKind, Folder, explain, split};
 use super::layout::Store;
-use super::seal::{SealKey, hex_digits};
 use super::temp::{Access, Durability, PRIVATE_FILE};
 use super::visit::{MAX_DEPTH, Visited};
 use super::write::Created;
 use crate::entry::path::COPIES;
 use crate::entry::{MAX_FILE_BYTES, read};
+use crate::error::Result;
 
 /// The folder of the entries of linked work trees.
-const TREES: &str = "trees";
-/// The file in `state/` that names what could not be copied.
-const UNCOPIED: &str = "uncopied";
-/// Comes before the path of what was removed for good, in that file.
-const FORGET: &str = "forget ";
-
+pub(crate) const TREES: &str = "trees";
+/// The end of the name of what stands for an attempt that was removed for good.
+const FORGOTTEN: &str = ".forgotten";
 /// A copy.
 #[derive(Debug)]
 pub(crate) struct Copy {
     /// Its path below the folder of the copies.
     pub(crate) path: String,
+    /// Whether it stands for an attempt that was removed for good.
+    pub(crate) is_tombstone: bool,
     pub(crate) size: u64,
     pub(crate) written: DateTime<Utc>,
 }
@@ -63,46 +62,39 @@ impl Store {
     /// Copies an attempt that is about to be written to `path`, so that no other work tree takes its name; `None` if
     /// it cannot have a copy.
     pub(super) fn claim(&self, path: &str, bytes: &[u8]) -> Option<Created> {
-        self.or_later(path, self.try_claim(path, bytes))
-    }
-
-    fn try_claim(&self, path: &str, bytes: &[u8]) -> io::Result<Created> {
-        let (folder, name) = self.make_copy_parent(path)?;
-        let created = folder.create_file(name, bytes, Access::Mode(PRIVATE_FILE.as_raw_mode()), Durability::Synced)?;
+        let (folder, name) = self.make_copy_parent(path).ok()?;
+        let mode = Access::Mode(PRIVATE_FILE.as_raw_mode());
+        let created = folder.create_file(name, bytes, mode, Durability::Synced).ok()?;
         if created == Created::Made {
             let _ = folder.remove_file(&tombstone(name));
         }
-        Ok(created)
+        Some(created)
     }
 
-    /// Gives the copy of a file the bytes of the file.
-    pub(super) fn copy(&self, path: &str, bytes: &[u8]) {
-        self.or_later(path, self.try_copy(path, bytes));
+    /// Gives the copy of a file whose bytes were `old` its new bytes. Returns whether it has them now, or need not.
+    pub(crate) fn copy(&self, path: &str, old: &[u8], new: &[u8]) -> bool {
+        let Some(copy) = self.copy_of(path) else { return true };
+        if self.is_forgotten(path) || self.is_of_another(&copy, old) {
+            return true;
+        }
+        let written = self.make_copy_parent(&copy);
+        written.and_then(|(folder, name)| folder.write_private(name, new, Durability::Synced)).is_ok()
     }
 
-    /// Does the same for an attempt that was removed for good, and is there again.
+    /// Copies an attempt that was removed for good, and is there again.
     pub(super) fn revive_copy(&self, path: &str, bytes: &[u8]) {
         let live = live_path(path);
         if let Ok((folder, name)) = self.copies().and_then(|copies| Ok((copies.parent(&live)?.0, split(&live).1))) {
             let _ = folder.remove_file(&tombstone(name));
         }
-        self.copy(path, bytes);
-    }
-
-    fn try_copy(&self, path: &str, bytes: &[u8]) -> io::Result<()> {
-        let Some(copy) = self.copy_of(path) else { return Ok(()) };
-        if self.is_forgotten(path) || self.is_of_another(&copy, bytes) {
-            return Ok(());
-        }
-        let (folder, name) = self.make_copy_parent(&copy)?;
-        folder.write_private(name, bytes, Durability::Synced)
+        self.copy(path, bytes, bytes);
     }
 
     /// Moves the copy of a file that was moved.
     pub(super) fn move_copy(&self, from: &str, to: &str) {
         if let Ok(file) = self.read(to) {
             if self.copy_of(to).is_some() {
-                self.copy(to, &file.bytes);
+                self.copy(to, &file.bytes, &file.bytes);
             }
             self.drop_copy(from, &file.bytes);
         }
@@ -133,38 +125,58 @@ impl Store {
 
     /// Removes the copies of an attempt that is removed for good, in all work trees, and keeps its name taken. The file at
     /// `path`, which may be a copy, stays.
-    pub(super) fn forget_copy(&self, path: &str, bytes: &[u8]) {
-        let live = live_path(path);
-        if !live.starts_with("journal/") {
-            return self.drop_copy(path, bytes);
-        }
-        if self.try_forget(path, bytes).is_err() {
-            self.note_uncopied(&format!("{FORGET}{live}"));
-        }
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`](crate::Error::Io) if there is a copy that cannot be removed.
+    pub(super) fn forget_copy(&self, path: &str, bytes: &[u8]) -> Result<()> {
+        let full = || self.copies_path().unwrap_or_default().join(live_path(path));
+        self.try_forget(path, bytes).map_err(|error| explain("remove", full(), error))
     }
 
     fn try_forget(&self, path: &str, bytes: &[u8]) -> io::Result<()> {
         let live = live_path(path);
-        let copies = [live.clone(), format!("archive/{live}")];
-        if copies.iter().any(|copy| self.is_of_another(copy, bytes)) {
+        if !live.starts_with("journal/") {
+            self.drop_copy(path, bytes);
             return Ok(());
         }
-        let (folder, name) = self.make_copy_parent(&live)?;
-        folder.write_private(&tombstone(name), b"", Durability::Synced)?;
-        let others = copies.iter().filter(|copy| Some(copy.as_str()) != path_of_copy(path).as_deref());
+        let copies = match self.copies() {
+            // There is no git, or nothing was ever copied.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            opened => opened?,
+        };
+        let places = [live.clone(), format!("archive/{live}")];
+        if places.iter().any(|copy| self.is_of_another(copy, bytes)) {
+            return Ok(());
+        }
+        let forget = || {
+            let (folder, name) = self.make_copy_parent(&live)?;
+            folder.write_private(&tombstone(name), b"", Durability::Synced)
+        };
+        let has_copy = places.iter().any(|copy| copies.stat_of(copy).is_ok());
+        forget().or_else(|error| if has_copy { Err(error) } else { Ok(()) })?;
+        let others = places.iter().filter(|copy| Some(copy.as_str()) != path_of_copy(path).as_deref());
         others.for_each(|copy| self.remove_copy(copy));
         Ok(())
     }
 
     /// Returns whether a copy is of another attempt than the one with these bytes, from a time at which no name could be
-    /// claimed.
+    /// claimed. Attempts that began in the same second left their work trees in different states.
     pub(crate) fn is_of_another(&self, copy: &str, bytes: &[u8]) -> bool {
-        let is_attempt = !copy.starts_with(TREES) && !bytes.is_empty();
-        let identity = |bytes: &[u8]| {
-            let head = read(copy, bytes).head;
-            (head.created_at, head.task_id)
+        let is_another = |other: &[u8]| {
+            let [one, other] = [bytes, other].map(|bytes| read(copy, bytes).head);
+            let [tree, other_tree] = [&one, &other].map(|head| head.attempt.as_ref()?.tree.clone());
+            (one.created_at, one.task_id) != (other.created_at, other.task_id)
+                || tree.zip(other_tree).is_some_and(|(one, other)| one != other)
         };
-        is_attempt && self.read_copy(copy).is_some_and(|other| identity(&other) != identity(bytes))
+        let other = self.read_copy(copy).filter(|other| !copy.starts_with(TREES) && other != bytes);
+        other.is_some_and(|other| is_another(&other))
+    }
+
+    /// Returns whether what this user records here is copied.
+    pub(crate) fn keeps_copies(&self) -> bool {
+        // Without a key of its own, a program that links the library keeps no copies.
+        self.git_clone().is_some() && self.user_key.has_folders()
     }
 
     /// Returns whether an attempt was removed for good.
@@ -180,74 +192,22 @@ impl Store {
         Ok((folder, name))
     }
 
-    /// Notes a file that could not be copied, for a later command.
-    fn or_later<T>(&self, path: &str, copied: io::Result<T>) -> Option<T> {
-        copied.inspect_err(|_| self.note_uncopied(path)).ok()
-    }
-
-    fn note_uncopied(&self, line: &str) {
-        // Without a key of its own, a program that links the library keeps no copies.
-        if self.git_clone().is_some() && self.user_key.has_folders() {
-            let note = |key: SealKey| {
-                let line = format!("{} {line}\n", seal_of_line(&key, line));
-                self.folder("state")?.append_private(UNCOPIED, line.as_bytes())
-            };
-            let _ = self.make_state_key().and_then(note);
-        }
-    }
-
-    /// Does to the copies what could not be done before.
-    pub(crate) fn copy_later(&self) {
-        let uncopied = self.uncopied();
-        let is_done = |line: &String| match line.strip_prefix(FORGET) {
-            Some(path) => self.try_forget(path, b"").is_ok(),
-            None => self.copy_again(line).is_ok(),
-        };
-        if !uncopied.is_empty() && uncopied.iter().all(is_done) {
-            let _ = self.folder("state").and_then(|state| state.remove_file(UNCOPIED));
-        }
-    }
-
-    /// Copies a file as it is now: live or archived.
-    fn copy_again(&self, path: &str) -> io::Result<()> {
-        let live = live_path(path);
-        let places = [live.clone(), format!("archive/{live}")];
-        let Some((at, file)) = (0..2).find_map(|at| Some((at, self.read(&places[at]).ok()?))) else { return Ok(()) };
-        self.try_copy(&places[at], &file.bytes)?;
-        self.drop_copy(&places[1 - at], &file.bytes);
-        Ok(())
-    }
-
-    /// Returns the files that could not be copied, relative to `.ralph/`.
-    pub(crate) fn uncopied(&self) -> Vec<String> {
-        let noted = self.folder("state").ok().and_then(|state| state.read(UNCOPIED, MAX_FILE_BYTES).ok());
-        let noted = String::from_utf8(noted.unwrap_or_default()).unwrap_or_default();
-        let Some(key) = Some(noted.as_str()).filter(|noted| !noted.is_empty()).and_then(|_| self.state_key().ok()?)
-        else {
-            return Vec::new();
-        };
-        let lines = noted.lines().filter_map(|line| line.split_once(' '));
-        let own = lines.filter(|(seal, line)| *seal == seal_of_line(&key, line));
-        let mut paths: Vec<String> = own.map(|(_, line)| line.to_owned()).collect();
-        paths.sort();
-        paths.dedup();
-        paths
-    }
-
-    /// Returns all copies.
-    pub(crate) fn all_copies(&self) -> Vec<Copy> {
+    /// Returns the copies in these folders, and what stands for one.
+    pub(crate) fn copies_in(&self, roots: &[&str]) -> Vec<Copy> {
         let mut found = Vec::new();
         let Ok(folder) = self.copies() else { return found };
-        for root in ["journal", "archive", TREES] {
+        for root in roots {
             let Ok(root_folder) = folder.descend(root) else { continue };
             let _ = root_folder.visit(root, &mut |path, visited| {
                 let Visited::Name(parent, name, kind) = visited else { return Ok::<_, ()>(false) };
+                let attempt = path.strip_suffix(FORGOTTEN);
                 if kind == FileKind::File
-                    && path.strip_suffix(".md").is_some()
+                    && (attempt.is_some() || path.strip_suffix(".md").is_some())
                     && let Ok(stat) = parent.stat_of_os(name)
                 {
-                    let written = DateTime::from_timestamp_nanos(stat.mtime);
-                    found.push(Copy { path: path.to_owned(), size: stat.size, written });
+                    let (is_tombstone, written) = (attempt.is_some(), DateTime::from_timestamp_nanos(stat.mtime));
+                    let path = attempt.map_or_else(|| path.to_owned(), |attempt| format!("{attempt}.md"));
+                    found.push(Copy { path, is_tombstone, size: stat.size, written });
                 }
                 Ok(kind == FileKind::Folder && path.matches('/').count() < MAX_DEPTH)
             });
@@ -264,13 +224,8 @@ impl Store {
             let bytes = clone.is_gone(&tree).then(|| folder.read(&copy.path, MAX_FILE_BYTES).ok()).flatten()?;
             Some(TreeEntry { tree, path, bytes, written: copy.written })
         };
-        self.all_copies().into_iter().filter_map(of_tree).collect()
+        self.copies_in(&[TREES]).into_iter().filter_map(of_tree).collect()
     }
-}
-
-/// Returns what shows that a line of [`UNCOPIED`] was written here: it may remove a copy.
-fn seal_of_line(key: &SealKey, line: &str) -> String {
-    hex_digits(&key.short_sum(&[UNCOPIED.as_bytes(), b"\0", line.as_bytes()]))
 }
 
 /// Returns the path that an attempt has when it is live and has a file.
@@ -280,5 +235,5 @@ fn live_path(path: &str) -> String {
 
 /// Returns the name of what stays of the copy of an attempt that was removed for good.
 fn tombstone(name: &str) -> String {
-    format!("{}.forgotten", name.strip_suffix(".md").unwrap_or(name))
+    format!("{}{FORGOTTEN}", name.strip_suffix(".md").unwrap_or(name))
 }

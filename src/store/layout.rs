@@ -20,6 +20,8 @@ use crate::entry::MAX_FILE_BYTES;
 use crate::entry::path::is_copy;
 use crate::error::{Error, IoContext as _, Result};
 
+/// The file in `state/` with the name of the folder of the copies, which moves with the memory.
+const PLACE: &str = "copies";
 /// The name of the folder.
 pub(super) const MEMORY: &str = ".ralph";
 
@@ -148,6 +150,18 @@ impl Store {
     /// Those of the file system.
     pub(crate) fn clear_copies(&self) -> io::Result<Vec<PathBuf>> {
         CommonFolder::clear(&self.root)
+    }
+
+    /// Takes over the copies from where the memory was before its folder moved in the repository.
+    pub(crate) fn adopt_copies(&self) {
+        let (Some(path), Ok(state)) = (self.copies_path(), self.folder("state")) else { return };
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let former = state.read(PLACE, MAX_FILE_BYTES).ok().and_then(|former| String::from_utf8(former).ok());
+        if former.as_deref() != Some(name)
+            && former.is_none_or(|former| self.common.adopt(&self.root, &self.user_key, &former).is_ok())
+        {
+            let _ = state.replace_file(PLACE, name.as_bytes());
+        }
     }
 
     /// Opens the folder of the copies.

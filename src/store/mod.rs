@@ -38,7 +38,7 @@ mod write;
 
 pub use crate::entry::path::version_of;
 pub(crate) use clone::git_dir;
-pub(crate) use copies::{Copy, TreeEntry};
+pub(crate) use copies::{Copy, TREES, TreeEntry};
 #[cfg(feature = "runner")]
 pub(crate) use folder::parent_of;
 pub(crate) use folder::{FileKind, FileStat, Folder};

@@ -51,7 +51,7 @@ impl Store {
         self.before(&change, &bytes).map_err(failed)?;
         if forgets {
             // Before the file goes: a kill must not leave the copy alone, which would bring it back.
-            self.forget_copy(path, &bytes);
+            self.forget_copy(path, &bytes)?;
         }
         let removed = remove_if(&folder, name, &bytes);
         if matches!(removed, Ok(true)) {

@@ -161,7 +161,7 @@ impl Store {
             }
         };
         self.after(&change);
-        self.copy(path, new);
+        self.copy(path, expected, new);
         Ok(conflict_file)
     }
 

@@ -4,7 +4,6 @@
 //! contexts: modules for these take a workspace.
 
 mod activity;
-mod copies;
 mod entries;
 mod freshness;
 mod hints;

@@ -201,11 +201,12 @@ fn a_common_folder_that_cannot_be_written_is_said_and_made_up_for() {
     let id = clone.fail(&root, "Sort the list", "run-a", "bubble");
     assert_eq!((clone.known(&root), clone.known(&tree)), (vec![id.clone()], vec![]));
     let checked = clone.run(&root, &["check"]);
-    assert!(checked.stdout.contains("no copy of 1 file could be written to"), "{checked}");
+    assert!(checked.stdout.contains("has no copy of 1 attempt for the other work trees"), "{checked}");
     fs::remove_file(clone.0.at(".git/ralph-memory")).unwrap();
-    clone.fail(&root, "Another", "run-b", "heap");
+    // The next attempt of the run takes it along.
+    clone.fail(&root, "Another", "run-a", "heap");
     assert_eq!(clone.known(&tree).len(), 2);
-    assert!(!clone.run(&root, &["check"]).stdout.contains("no copy of"));
+    assert!(!clone.run(&root, &["check"]).stdout.contains("has no copy of"));
 }
 
 #[test]
@@ -267,53 +268,179 @@ fn another_home_has_copies_of_its_own() {
     assert_eq!(checked.matches("is not sealed with your key").count(), 1, "{checked}");
 }
 
-/// Records a failure in `tree`, does something to it while git's common folder cannot be written, and lets the next command
-/// make up for that.
-fn while_unwritable(clone: &Clone, tree: &Path, act: impl Fn()) {
-    let (folder, aside) = (clone.0.at(".git/ralph-memory"), clone.0.at(".git/aside"));
-    let was_there = fs::rename(&folder, &aside).is_ok();
-    fs::write(&folder, "").unwrap();
-    act();
-    fs::remove_file(&folder).unwrap();
-    if was_there {
-        fs::rename(&aside, &folder).unwrap();
+impl Clone {
+    /// Does something while git's common folder can be neither read nor written.
+    fn while_unwritable(&self, act: impl Fn()) {
+        let (folder, aside) = (self.0.at(".git/ralph-memory"), self.0.at(".git/aside"));
+        let was_there = fs::rename(&folder, &aside).is_ok();
+        fs::write(&folder, "").unwrap();
+        act();
+        fs::remove_file(&folder).unwrap();
+        if was_there {
+            fs::rename(&aside, &folder).unwrap();
+        }
     }
-    clone.run(tree, &["add", "Anything", "--tags", "x", "--body", "x"]).answer(0);
+
+    fn begin_session(&self, folder: &Path) {
+        let input = serde_json::json!({"session_id": "s-1", "cwd": folder, "hook_event_name": "SessionStart"});
+        self.0.with(["hook", "session-start"]).folder(folder).input(input.to_string()).run().answer(0);
+    }
 }
 
 #[test]
-fn what_could_not_be_done_to_a_copy_is_done_later() {
+fn nothing_is_removed_for_good_whose_copy_would_bring_it_back() {
     const ID: &str = "journal/run-a/0001";
-    for (arguments, is_known, is_archived) in
-        [(&["undo"][..], false, false), (&["archive", "--forget", ID], false, false), (&["archive", ID], true, true)]
-    {
+    for arguments in [&["undo"][..], &["archive", "--forget", ID]] {
         let clone = Clone::new();
         let (root, tree) = (clone.0.root(), clone.add("one"));
         clone.fail(&tree, "Sort the list", "run-a", "zebra");
-        while_unwritable(&clone, &tree, || assert_eq!(clone.run(&tree, arguments).code, Some(0)));
-        let expected = if is_known { vec![ID.to_owned()] } else { vec![] };
-        assert_eq!((clone.known(&root), clone.known(&tree)), (expected.clone(), expected), "{arguments:?}");
-        let found = clone.run(&root, &["search", "zebra", "--json"]);
-        assert_eq!(found.code, Some(1), "{arguments:?}: it is archived or gone");
-        assert_eq!(clone.copies().join("archive/journal/run-a/0001.md").is_file(), is_archived);
+        clone.while_unwritable(|| {
+            let refused = clone.run(&tree, arguments);
+            let path = "run-a/0001.md";
+            assert!(refused.code == Some(6) && refused.stderr.contains(path), "{arguments:?}: {refused}");
+            assert!(refused.stderr.contains(".git/ralph-memory"), "{arguments:?}: {refused}");
+        });
+        assert_eq!((clone.known(&root), clone.known(&tree)), (vec![ID.to_owned()], vec![ID.to_owned()]));
+        clone.run(&tree, arguments).says(0, "");
+        assert_eq!((clone.known(&root), clone.known(&tree)), (vec![], vec![]));
     }
 }
 
 #[test]
-fn the_copy_of_another_attempt_with_the_same_id_stays() {
-    const ID: &str = "journal/run-a/0001";
-    for arguments in [&["archive", ID][..], &["archive", "--forget", ID]] {
-        let clone = Clone::new();
-        let (root, one, two) = (clone.0.root(), clone.add("one"), clone.add("two"));
-        clone.fail(&one, "Sort the list", "run-a", "bubble");
-        while_unwritable(&clone, &two, || drop(clone.fail(&two, "Another task", "run-a", "heap")));
-        let checked = clone.run(&two, &["check"]).stdout;
-        assert!(checked.contains("another work tree has another attempt with the id"), "{checked}");
-        clone.run(&two, arguments).answer(0);
-        clone.remove("one");
-        let shown = clone.run(&root, &["show", ID]).answer(0);
-        assert!(shown.contains("bubble"), "{arguments:?}: {shown}");
+fn an_attempt_recorded_while_nothing_could_be_copied_is_copied_when_it_can_be() {
+    type Act = fn(&Clone, &Path);
+    let before: [(&str, Act, Act); 4] = [
+        ("unwritable", |_, _| (), |_, _| ()),
+        (
+            "off",
+            |_, tree| fs::write(tree.join(".ralph/config.toml"), "format = 1\n[git]\ncommon = false\n").unwrap(),
+            |_, tree| fs::write(tree.join(".ralph/config.toml"), "format = 1\n").unwrap(),
+        ),
+        (
+            "no link",
+            |_, tree| fs::rename(tree.join(".git"), tree.join("git")).unwrap(),
+            |_, tree| fs::rename(tree.join("git"), tree.join(".git")).unwrap(),
+        ),
+        ("not sealed", |_, _| (), |clone, _| fs::write(clone.copies().join("seal"), "").unwrap()),
+    ];
+    for (name, prepare, repair) in before {
+        for begins in [true, false] {
+            let clone = Clone::new();
+            let (root, tree) = (clone.0.root(), clone.add("one"));
+            prepare(&clone, &tree);
+            let record = || drop(clone.fail(&tree, "Sort the list", "run-a", "zebra"));
+            if name == "unwritable" {
+                clone.while_unwritable(record);
+            } else {
+                record();
+            }
+            repair(&clone, &tree);
+            assert_eq!(clone.known(&root), Vec::<String>::new(), "{name}");
+            let checked = clone.run(&tree, &["check"]).stdout;
+            assert!(checked.contains("has no copy of 1 attempt for the other work trees"), "{name}: {checked}");
+            if begins {
+                clone.begin_session(&tree);
+            } else {
+                clone.run(&tree, &["tidy"]).says(0, "nothing to do");
+            }
+            assert_eq!(clone.known(&root), ["journal/run-a/0001"], "{name}");
+            assert!(!clone.run(&tree, &["check"]).stdout.contains("has no copy of"), "{name}");
+        }
     }
+}
+
+#[test]
+fn attempts_that_git_has_for_all_are_not_copied() {
+    let clone = Clone::new();
+    let root = clone.0.root();
+    clone.while_unwritable(|| drop(clone.fail(&root, "Sort the list", "run-a", "zebra")));
+    clone.commit("attempt");
+    clone.begin_session(&root);
+    assert!(!clone.0.at(".git/ralph-memory").exists());
+    assert!(!clone.run(&root, &["check"]).stdout.contains("has no copy of"));
+}
+
+#[test]
+fn of_two_attempts_with_one_id_the_later_gets_another() {
+    const ID: &str = "journal/run-a/0001";
+    let clone = Clone::new();
+    let (root, one, two) = (clone.0.root(), clone.add("one"), clone.add("two"));
+    clone.while_unwritable(|| {
+        clone.fail(&one, "Sort the list", "run-a", "bubble");
+        clone.fail(&two, "Another task", "run-a", "heap");
+    });
+    clone.begin_session(&one);
+    let checked = clone.run(&two, &["check"]).stdout;
+    assert!(checked.contains("another work tree has another attempt with the id"), "{checked}");
+    // What is done to one of them is not done to the other.
+    clone.run(&two, &["archive", ID]).answer(0);
+    clone.run(&two, &["restore", ID]).answer(0);
+    assert_eq!(clone.known(&root), [ID]);
+    clone.begin_session(&two);
+    for folder in [&root, &one, &two] {
+        assert_eq!(clone.known(folder), [ID, "journal/run-a/0002"]);
+        assert!(clone.run(folder, &["show", ID]).answer(0).contains("bubble"));
+        let second = clone.run(folder, &["show", "run-a/0002"]).answer(0);
+        assert!(second.contains("heap") && !second.contains("0001"), "{second}");
+    }
+    assert!(!two.join(".ralph/journal/run-a/0001.md").exists());
+    clone.run(&two, &["check"]).says(0, "");
+}
+
+#[test]
+fn an_attempt_that_the_default_branch_has_keeps_its_number() {
+    let clone = Clone::new();
+    let (root, one) = (clone.0.root(), clone.add("one"));
+    clone.while_unwritable(|| drop(clone.fail(&root, "Another task", "run-a", "heap")));
+    clone.commit("attempt");
+    clone.fail(&one, "Sort the list", "run-a", "bubble");
+    clone.begin_session(&root);
+    assert!(clone.0.read(".ralph/journal/run-a/0001.md").contains("heap"));
+    assert!(clone.run(&root, &["check"]).stdout.contains("another work tree has another attempt with the id"));
+}
+
+#[test]
+fn a_copy_is_not_overwritten_by_another_attempt_of_the_same_second() {
+    let clone = Clone::new();
+    let (root, one, two) = (clone.0.root(), clone.add("one"), clone.add("two"));
+    fs::write(one.join("one.rs"), "// one").unwrap();
+    fs::write(two.join("two.rs"), "// two").unwrap();
+    let record = |folder: &Path, why: &str| {
+        let arguments = ["record", "--task", "Same", "--run", "nightly", "--outcome", "failed"];
+        let report = format!("<failure-report>what_tried: {why}\nwhy_failed: {why}</failure-report>");
+        clone.0.with(arguments).now("2026-11-05T10:00:00Z").folder(folder).input(report).run().answer(0);
+    };
+    clone.while_unwritable(|| {
+        record(&one, "bubble");
+        record(&two, "insertion sort");
+    });
+    let tidy = |folder: &Path| {
+        clone.0.with(["tidy"]).now("2026-11-05T11:00:00Z").folder(folder).run().says(0, "nothing to do");
+    };
+    tidy(&one);
+    tidy(&two);
+    clone.remove("one");
+    clone.remove("two");
+    assert!(clone.run(&root, &["show", "nightly/0001"]).answer(0).contains("bubble"));
+    assert!(clone.run(&root, &["show", "nightly/0002"]).answer(0).contains("insertion sort"));
+}
+
+#[test]
+fn the_copies_follow_a_memory_that_moves_in_its_repository() {
+    let clone = Clone::new();
+    let (root, tree) = (clone.0.root(), clone.add("one"));
+    let id = clone.fail(&tree, "Sort the list", "run-a", "bubble");
+    let old = clone.copies();
+    clone.remove("one");
+    clone.begin_session(&root);
+    fs::create_dir(root.join("pkgs")).unwrap();
+    fs::rename(root.join(".ralph"), root.join("pkgs/.ralph")).unwrap();
+    let moved = root.join("pkgs");
+    // What is recorded first is kept as well.
+    let second = clone.fail(&moved, "Another", "run-b", "heap");
+    clone.begin_session(&moved);
+    assert_eq!(clone.known(&moved), [id, second]);
+    assert!(!old.exists() && clone.copies() != old);
 }
 
 #[test]
@@ -324,8 +451,11 @@ fn a_forgotten_attempt_stays_so_whoever_has_its_file() {
     // Where there is no file but the copy.
     clone.run(&root, &["archive", "--forget", &id]).answer(0);
     assert_eq!(clone.known(&root), Vec::<String>::new());
-    // The file of the other work tree is that tree's own.
+    // The file of the other work tree is that tree's own, and it is told.
     assert_eq!(clone.known(&tree), std::slice::from_ref(&id));
+    let checked = clone.run(&tree, &["check"]).stdout;
+    assert!(checked.contains("it was removed for good in another work tree"), "{checked}");
+    assert!(checked.contains(&format!("`ralph-memory archive --forget {id}` removes it here, too")), "{checked}");
     clone.run(&tree, &["archive", &id]).answer(0);
     assert_eq!(clone.known(&root), Vec::<String>::new());
     assert_eq!(clone.run(&root, &["undo"]).code, Some(0));
@@ -341,7 +471,7 @@ fn a_link_in_gits_folder_is_not_followed_and_stops_no_record() {
     let id = clone.fail(&clone.0.root(), "Sort the list", "run-a", "bubble");
     assert_eq!(clone.known(&clone.0.root()), [id]);
     assert_eq!(fs::read_dir(&outside).unwrap().count(), 0);
-    assert!(clone.run(&clone.0.root(), &["check"]).stdout.contains("no copy of 1 file"));
+    assert!(clone.run(&clone.0.root(), &["check"]).stdout.contains("has no copy of 1 attempt"));
 }
 
 #[test]
@@ -388,6 +518,16 @@ fn entries_of_a_work_tree_that_is_gone_are_named_and_brought_back() {
     clone.run(&root, &["restore", "ports"]).says(0, "");
     assert!(clone.0.read(".ralph/knowledge/ports.md").contains("Use 8443."));
     assert!(!clone.run(&root, &["check"]).stdout.contains("which the work tree"));
+    // A later text comes back with the command that `check` names.
+    clone.commit("ports");
+    let other = clone.add("two");
+    assert_eq!(clone.run(&other, &["add", "Ports", "--body", "Use 9443.", "--tags", "net"]).code, Some(0));
+    clone.remove("two");
+    let checked = clone.run(&root, &["check"]).stdout;
+    let command = checked.split('`').find_map(|text| text.strip_prefix("ralph-memory restore ")).expect(&checked);
+    let arguments: Vec<&str> = ["restore"].into_iter().chain(command.split(' ')).collect();
+    clone.run(&root, &arguments).answer(0);
+    assert!(clone.0.read(".ralph/knowledge/ports.md").contains("Use 9443."), "{command}");
 }
 
 #[test]
@@ -502,15 +642,4 @@ fn no_kill_loses_an_attempt_or_doubles_one() {
         assert_eq!(agree(clone, tree), 1);
         assert!(was_killed || clone.0.at(".ralph/journal/run-a/0001.md").is_file());
     });
-}
-
-#[test]
-fn a_list_that_a_clone_brings_removes_no_copy() {
-    let clone = Clone::new();
-    let (root, tree) = (clone.0.root(), clone.add("one"));
-    let id = clone.fail(&tree, "Sort the list", "run-a", "bubble");
-    let line = "00000000000000000000000000000000 forget journal/run-a/0001.md\n";
-    clone.0.write(".ralph/state/uncopied", format!("forget journal/run-a/0001.md\n{line}"));
-    clone.fail(&root, "Another", "run-b", "heap");
-    assert_eq!(clone.known(&root), [id.as_str(), "journal/run-b/0001"]);
 }

@@ -29,7 +29,8 @@ pub(crate) struct RestoreArgs {
     /// The archived entry; or a live one, which gets its last text before this one
     #[arg(value_parser = parse::id)]
     id: Id,
-    /// Bring back the text from before this operation, as `--list` names it
+    /// Bring back the text from before this operation, as `--list` names it, or the text that a removed work tree left, as
+    /// `check` names it
     #[arg(long, value_name = "OPERATION")]
     before: Option<String>,
     /// List the earlier texts of a live entry, newest first
