@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, HashSet};
 
 use serde::Serialize;
 
-use super::usage::all_usage;
 use crate::entry::Kind;
 use crate::error::{Message, Problem};
 use crate::index::catalog::Area;
@@ -67,10 +66,6 @@ pub struct EntryCounts {
     pub expired: usize,
     /// Live entries that another one replaces.
     pub superseded: usize,
-    /// Live knowledge entries that were included in a context.
-    pub used: usize,
-    /// Those of them that never helped: see [`Usage::never_helped`](crate::journal::history::Usage::never_helped).
-    pub never_helped: usize,
     /// Different tags.
     pub tags: usize,
     /// Live entries that the index does not have yet; searches find them anyway.
@@ -86,7 +81,6 @@ pub(crate) fn status(workspace: &Workspace) -> MemoryStatus {
     let live = workspace.catalog(Area::Live);
     let archive = workspace.catalog(Area::Archive);
     let now = workspace.now();
-    let usage = all_usage(now, &[&live, &archive]);
     let superseded = superseded(&[&live], now);
     let (mut counts, mut categories, mut tags) = (EntryCounts::default(), BTreeMap::new(), HashSet::new());
     for row in live.rows() {
@@ -102,10 +96,6 @@ pub(crate) fn status(workspace: &Workspace) -> MemoryStatus {
         }
         counts.expired += usize::from(head.is_expired(now));
         counts.superseded += usize::from(superseded.contains(&id));
-        if let Some(usage) = usage.get(&id) {
-            counts.used += 1;
-            counts.never_helped += usize::from(usage.never_helped);
-        }
         tags.extend(head.tags);
     }
     let mut findings = live.findings();

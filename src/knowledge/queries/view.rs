@@ -31,7 +31,7 @@ pub struct EntryView {
     /// Its summary.
     #[serde(flatten)]
     pub summary: EntrySummary,
-    /// In a list, the line of its text that matches the query best, else its first line.
+    /// The line of its text that matches the query best, else its first line.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub excerpt: Option<String>,
     /// How well it matches a query; comparable within one search.

@@ -2,14 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use crate::answers::{marks, with_excerpts};
+use crate::answers::marks;
 use crate::error::check_whole;
 use crate::exit::Exit;
 use crate::parse::{self, Since};
 use crate::session::Globals;
 use crate::ui::{ID, PLAIN, QUIET, Ui};
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
-use ralph_memory::memory::{EntryFilter, EntrySort, EntryView, Useless};
+use ralph_memory::entry::EntrySummary;
+use ralph_memory::memory::{EntryFilter, EntrySort, Useless};
 use ralph_memory::{Kind, Scope};
 use serde::Serialize;
 
@@ -66,7 +67,7 @@ pub(crate) struct ListArgs {
 
 #[derive(Serialize)]
 struct Entries {
-    entries: Vec<EntryView>,
+    entries: Vec<EntrySummary>,
     entry_count: usize,
 }
 
@@ -97,8 +98,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: ListArgs) -> anyhow:
         if args.tags {
             ui.json(BTreeMap::from([("tag_counts", listed.tags)]), &listed.problems)?;
         } else {
-            let entries = listed.entries.into_iter().map(EntryView::from).collect();
-            ui.json(Entries { entries: with_excerpts(&memory, entries, ""), entry_count: in_all }, &listed.problems)?;
+            ui.json(Entries { entries: listed.entries, entry_count: in_all }, &listed.problems)?;
         }
         return Ok(Exit::Done);
     }

@@ -90,7 +90,7 @@ fn show(ui: &mut Ui<'_>, memory: &Memory) -> anyhow::Result<()> {
 }
 
 /// Returns the counts for a person; what is 0 is left out, except for knowledge and attempts.
-fn fields(status: &MemoryStatus) -> [(&'static str, String); 9] {
+fn fields(status: &MemoryStatus) -> [(&'static str, String); 8] {
     let MemoryStatus { counts, categories, .. } = status;
     let categories = categories.iter().map(|(category, count)| {
         let category = if category.is_empty() { "plain" } else { category };
@@ -103,13 +103,11 @@ fn fields(status: &MemoryStatus) -> [(&'static str, String); 9] {
         0 => "0".to_owned(),
         count => format!("{count} ({categories})"),
     };
-    let used = format!("{} included in a context, {} of them of no help", counts.used, counts.never_helped);
     let pending = format!("{}, but searches find them", counts.not_indexed);
     let problems =
         format!("{}, {}; run `ralph-memory check`", count(counts.errors, "error"), count(counts.warnings, "warning"));
     [
         ("knowledge", knowledge),
-        ("used", unless_none(counts.used, used)),
         ("attempts", counts.journal.to_string()),
         ("archive", number(counts.archive)),
         ("tags", number(counts.tags)),
