@@ -240,24 +240,26 @@ impl WorkTree {
     }
 
     /// Returns the newest commit, and the renames of files in the commits after `since`, or in the newest ones if there is no
-    /// such commit: the old and the new path, the newest first. Paths are those of [`WorkTree::touches`].
+    /// such commit: the old and the new path, the newest first. Paths are those of [`WorkTree::touches`]. Git gets this
+    /// time for each of its answers, and the oldest renames are left out if it is too short.
     ///
     /// # Errors
     ///
     /// Those of [`WorkTree::touches`].
-    pub(crate) fn renames_since(&self, since: &str) -> Result<(String, Vec<(String, String)>)> {
-        let head = self.call(&["rev-parse", "--verify", "HEAD"]).line()?.unwrap_or_default();
+    pub(crate) fn renames_since(&self, since: &str, patience: Duration) -> Result<(String, Vec<(String, String)>)> {
+        let head = self.call(&["rev-parse", "--verify", "HEAD"]).patience(patience).line()?.unwrap_or_default();
         if since == head {
             return Ok((head, Vec::new()));
         }
-        let newest = || self.call(&["rev-list", "--no-merges"]).number("--max-count=", MAX_RENAMING).word("HEAD");
+        let newest = || {
+            self.call(&["rev-list", "--no-merges"]).number("--max-count=", MAX_RENAMING).word("HEAD").patience(patience)
+        };
         // The commit of an earlier call may be gone.
-        let after =
-            ObjectName::parse(since).and_then(|_| newest().value(&format!("^{since}")).patience(PATIENCE).ask_all());
-        let commits = after.or_else(|_| newest().patience(PATIENCE).ask_all())?;
+        let after = ObjectName::parse(since).and_then(|_| newest().value(&format!("^{since}")).ask_all());
+        let commits = after.or_else(|_| newest().ask_all())?;
         let call = self.call(&RENAMED).word("--no-commit-id").input(&commits);
         // A partial clone lacks the content of some files. Its renames are unknown, and asking again would not help.
-        let answer = call.patience(PATIENCE).takes_part().ask().map(|answer| answer.output).unwrap_or_default();
+        let answer = call.patience(patience).takes_part().ask().map(|answer| answer.output).unwrap_or_default();
         let records: Vec<String> = names(&answer).collect();
         // Each is a status and two paths.
         let renames = records.chunks_exact(3).filter_map(|records| {

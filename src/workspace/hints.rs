@@ -1,5 +1,7 @@
 //! Keeps the table of hints up to date: each write of an entry adds to it, and it is rewritten when a session begins.
 
+use std::time::Duration;
+
 use xxhash_rust::xxh3::Xxh3;
 
 use super::Workspace;
@@ -75,12 +77,11 @@ impl Workspace {
         }
     }
 
-    /// Asks git which files that the table names have other names since the last call. A call that a client waits for leaves
-    /// that to others.
-    pub(crate) fn follow_renames(&self) -> Option<()> {
-        let table = self.hints().filter(|_| !self.is_hurried && self.feature.is_none())?;
+    /// Asks git, which gets this time for each answer, which files that the table names have other names since the last call.
+    pub(crate) fn follow_renames(&self, patience: Duration) -> Option<()> {
+        let table = self.hints().filter(|_| self.feature.is_none())?;
         let (before, mut known) = table.renames();
-        let (head, new) = self.work_tree()?.renames_since(&before).ok()?;
+        let (head, new) = self.work_tree()?.renames_since(&before, patience).ok()?;
         if before == head {
             return None;
         }

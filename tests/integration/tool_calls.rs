@@ -471,3 +471,24 @@ fn what_work_trees_tell_each_other_stays_small() {
     attempt(&base, "Ping", NOW, Outcome::Failed, "The server closes them.", ERROR);
     assert!(fs::metadata(copies.join("hints")).unwrap().len() < 1024);
 }
+
+#[test]
+fn a_session_that_begins_looks_for_renames() {
+    let base = sample();
+    let git = |arguments: &[&str]| drop(crate::support::git(&base, arguments));
+    let commit = || {
+        git(&["add", "--all"]);
+        git(&["commit", "--quiet", "--message", "m"]);
+    };
+    git(&["init", "--quiet"]);
+    base.write("src/keep.rs", "fn keep() {}\n".repeat(9));
+    commit();
+    attempt(&base, "Keep connections open", NOW, Outcome::Failed, "The server closes them.", ERROR);
+    for (old, new) in [("keep", "alive"), ("alive", "idle")] {
+        git(&["mv", &format!("src/{old}.rs"), &format!("src/{new}.rs")]);
+        commit();
+        begin(&base, new);
+        let text = told(&base, &read(new, &format!("src/{new}.rs")));
+        assert!(text.contains("[pitfall]") && text.contains(&format!("changed `src/{new}.rs` and failed")), "{text}");
+    }
+}
