@@ -125,6 +125,12 @@ pub fn without_line(path: &str) -> &str {
     at.map_or(path, |at| &path[..at])
 }
 
+/// Returns the path of a file or folder of the project as git has it, which an entry may write with `./` before it and `/`
+/// behind it.
+pub(crate) fn named_file(path: &str) -> &str {
+    path.trim_start_matches("./").trim_end_matches('/')
+}
+
 /// Returns the name that a path or a pattern in a folder has above the folder, unless it has it already. The folder's own name
 /// is no pattern.
 pub(crate) fn in_folder(folder: &str, file: &str) -> String {
@@ -139,10 +145,9 @@ pub(crate) fn in_folder(folder: &str, file: &str) -> String {
 /// Returns the files and folders of a list, and its patterns, each with what the list leaves out.
 pub(crate) fn files_and_patterns<'a>(files: impl Iterator<Item = &'a str>) -> (Vec<&'a str>, Vec<String>) {
     let anywhere = |path: &str| format!("{}{path}", if is_pattern(path) && !path.contains('/') { "**/" } else { "" });
-    let trimmed = |path: &'a str| path.trim_start_matches("./").trim_end_matches('/');
-    let (patterns, files): (Vec<&str>, _) = files.map(trimmed).partition(|file| is_pattern(file));
+    let (patterns, files): (Vec<&str>, _) = files.map(named_file).partition(|file| is_pattern(file));
     let (left_out, patterns): (Vec<&str>, Vec<&str>) = patterns.iter().partition(|pattern| pattern.starts_with('!'));
-    let left_out = left_out.iter().take(MAX_LEFT_OUT).map(|path| anywhere(trimmed(path.trim_start_matches('!'))));
+    let left_out = left_out.iter().take(MAX_LEFT_OUT).map(|path| anywhere(named_file(path.trim_start_matches('!'))));
     let left_out: String = left_out.flat_map(|path| [LEAVES_OUT.to_owned(), path]).collect();
     (files, patterns.iter().map(|pattern| anywhere(pattern) + &left_out).collect())
 }

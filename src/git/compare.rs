@@ -62,6 +62,14 @@ pub(crate) struct FileDiff {
     pub lines: u64,
 }
 
+/// A file that a commit renamed. Paths are those of [`WorkTree::touches`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct FileRename {
+    pub commit: String,
+    pub from: String,
+    pub to: String,
+}
+
 /// A commit, or the id of a file, and a path, or none.
 pub(crate) type Place<'a> = (&'a str, &'a str);
 
@@ -159,16 +167,13 @@ impl WorkTree {
         let (mut found, mut lines) = (Vec::new(), HashMap::new());
         while let Some(record) = records.next() {
             if let Some(raw) = record.strip_prefix(':') {
-                let status = raw.rsplit(' ').next().unwrap_or_default();
+                // Links and submodules have no lines: a file that becomes one is gone.
+                let mut modes = raw.splitn(3, ' ').map(|mode| mode.starts_with("100"));
+                let (was_file, is_file) = (modes.next() == Some(true), modes.next() == Some(true));
                 let Some(path) = records.next() else { break };
-                let now = if status.starts_with('R') { records.next() } else { Some(path) };
-                let now = now.filter(|_| status != "D").and_then(|path| self.in_project(path));
-                // Links and submodules have no lines.
-                let is_file = raw.splitn(3, ' ').take(2).all(|mode| mode.starts_with("100") || mode.starts_with("000"));
-                if !is_file {
-                    continue;
-                }
-                let Some(path) = self.in_project(path).filter(|_| !status.starts_with(['A', 'C'])) else { continue };
+                let now = if raw.contains(" R") { records.next() } else { Some(path) };
+                let now = now.filter(|_| is_file).and_then(|path| self.in_project(path));
+                let Some(path) = self.in_project(path).filter(|_| was_file) else { continue };
                 found.push(FileDiff { path: path.to_owned(), now: now.map(str::to_owned), lines: 0 });
             } else if let [added, removed, path] = record.splitn(3, '\t').collect::<Vec<_>>()[..] {
                 // The two paths of a renamed file follow.
@@ -187,32 +192,20 @@ impl WorkTree {
         Ok(found)
     }
 
-    /// Returns the object ids of the files that a commit has at some of the paths below a folder; `None` if it has no file
-    /// there.
+    /// Returns the object ids of the files that a commit has below a folder, by their paths.
     ///
     /// # Errors
     ///
     /// [`Error::Git`] when `git` does not answer.
-    pub(crate) fn listed<'a>(
-        &self,
-        commit: &str,
-        folder: &str,
-        paths: impl Iterator<Item = &'a str>,
-    ) -> Result<Option<HashMap<&'a str, String>>> {
-        let Some(project) = self.project() else { return Ok(None) };
-        let call = self.call(&["ls-tree", "-r", "-z"]).value(commit).paths(self.of_project(&[folder]));
+    pub(crate) fn listed(&self, commit: &str, folder: &str) -> Result<HashMap<String, String>> {
+        let Some(project) = self.project() else { return Ok(HashMap::new()) };
+        let call = self.call(&["ls-tree", "-r", "-z"]).value(commit).paths([format!("{project}{folder}")]);
         let answer = call.limit(MAX_CHANGES).ask_all()?;
-        let wanted: HashMap<Vec<u8>, &str> =
-            paths.map(|path| ([project.as_bytes(), path.as_bytes()].concat(), path)).collect();
-        // A memory may have very many files.
-        let file = |record: &[u8]| {
-            let tab = record.iter().position(|byte| *byte == b'\t')?;
-            let path = wanted.get(&record[tab + 1..])?;
-            let kind = str::from_utf8(&record[..tab]).ok()?;
-            Some((*path, kind.rsplit(' ').next()?.to_owned()))
+        let file = |record: String| {
+            let (kind, path) = record.split_once('\t')?;
+            Some((self.in_project(path)?.to_owned(), kind.rsplit(' ').next()?.to_owned()))
         };
-        let found = answer.split(|byte| *byte == 0).filter_map(file).collect();
-        Ok(Some(found).filter(|_| !answer.is_empty()))
+        Ok(names(&answer).filter_map(file).collect())
     }
 
     /// Returns git's object id for a file with these bytes.
@@ -220,13 +213,12 @@ impl WorkTree {
         self.name_of(bytes).as_str().to_owned()
     }
 
-    /// Returns the new paths of files that commits removed, by their old ones. Paths are those of [`WorkTree::touches`].
+    /// Returns the files that these commits renamed.
     ///
     /// # Errors
     ///
     /// [`Error::Git`] when `git` does not answer.
-    pub(crate) fn renames(&self, removed: &[(String, String)]) -> Result<HashMap<String, String>> {
-        let mut commits: Vec<&str> = removed.iter().map(|(_, commit)| commit.as_str()).collect();
+    pub(crate) fn renames(&self, mut commits: Vec<&str>) -> Result<Vec<FileRename>> {
         commits.sort_unstable();
         commits.dedup();
         // Git leaves out a line without an end.
@@ -234,7 +226,7 @@ impl WorkTree {
         let answer = self.call(&RENAMED).input(input.as_bytes()).patience(PATIENCE).takes_part().ask()?;
         let records: Vec<String> = names(&answer.output).collect();
         let mut records = records.iter().map(String::as_str);
-        let (mut commit, mut found) = ("", HashMap::new());
+        let (mut commit, mut found) = ("", Vec::new());
         while let Some(record) = records.next() {
             if !record.starts_with('R') {
                 commit = record;
@@ -242,32 +234,32 @@ impl WorkTree {
             }
             let paths = (records.next().unwrap_or_default(), records.next().unwrap_or_default());
             let (Some(old), Some(new)) = (self.in_project(paths.0), self.in_project(paths.1)) else { continue };
-            if removed.iter().any(|(path, by)| path == old && by == commit) {
-                found.insert(old.to_owned(), new.to_owned());
-            }
+            found.push(FileRename { commit: commit.to_owned(), from: old.to_owned(), to: new.to_owned() });
         }
         Ok(found)
     }
 
     /// Returns the newest commit, and the renames of files in the commits after `since`, or in the newest ones if there is no
-    /// such commit: the old and the new path, the newest first. Paths are those of [`WorkTree::touches`].
+    /// such commit: the old and the new path, the newest first. Paths are those of [`WorkTree::touches`]. Git gets this
+    /// time for each of its answers, and the oldest renames are left out if it is too short.
     ///
     /// # Errors
     ///
     /// Those of [`WorkTree::touches`].
-    pub(crate) fn renames_since(&self, since: &str) -> Result<(String, Vec<(String, String)>)> {
-        let head = self.call(&["rev-parse", "--verify", "HEAD"]).line()?.unwrap_or_default();
+    pub(crate) fn renames_since(&self, since: &str, patience: Duration) -> Result<(String, Vec<(String, String)>)> {
+        let head = self.call(&["rev-parse", "--verify", "HEAD"]).patience(patience).line()?.unwrap_or_default();
         if since == head {
             return Ok((head, Vec::new()));
         }
-        let newest = || self.call(&["rev-list", "--no-merges"]).number("--max-count=", MAX_RENAMING).word("HEAD");
+        let newest = || {
+            self.call(&["rev-list", "--no-merges"]).number("--max-count=", MAX_RENAMING).word("HEAD").patience(patience)
+        };
         // The commit of an earlier call may be gone.
-        let after =
-            ObjectName::parse(since).and_then(|_| newest().value(&format!("^{since}")).patience(PATIENCE).ask_all());
-        let commits = after.or_else(|_| newest().patience(PATIENCE).ask_all())?;
+        let after = ObjectName::parse(since).and_then(|_| newest().value(&format!("^{since}")).ask_all());
+        let commits = after.or_else(|_| newest().ask_all())?;
         let call = self.call(&RENAMED).word("--no-commit-id").input(&commits);
         // A partial clone lacks the content of some files. Its renames are unknown, and asking again would not help.
-        let answer = call.patience(PATIENCE).takes_part().ask().map(|answer| answer.output).unwrap_or_default();
+        let answer = call.patience(patience).takes_part().ask().map(|answer| answer.output).unwrap_or_default();
         let records: Vec<String> = names(&answer).collect();
         // Each is a status and two paths.
         let renames = records.chunks_exact(3).filter_map(|records| {

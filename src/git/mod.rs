@@ -28,7 +28,7 @@ use call::{GitCall, index_settings};
 use object::{ObjectName, SHA1, SHA256};
 
 pub(crate) use busy::Repository;
-pub(crate) use compare::{DiffRange, FileContent, FileContents, FileDiff, MAX_TEXT};
+pub(crate) use compare::{DiffRange, FileContent, FileContents, FileDiff, FileRename, MAX_TEXT, Place};
 pub(crate) use driver::{DRIVER, MergeDriver, driver_line};
 pub(crate) use log::Touch;
 

@@ -5,11 +5,13 @@
 //! counts, and finds the file unchanged before quoting it.
 //!
 //! The file has a header, the offsets of the buckets, the buckets, and then frames of rows that were added since. Each of
-//! these pieces has a checksum of its own, because it is read alone.
+//! these pieces has a checksum of its own, because it is read alone. What other work trees of the clone recorded since the
+//! table was written is in a file of such frames that all of them share.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt as _;
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 use zerocopy::byteorder::little_endian::{U32, U64};
@@ -256,12 +258,27 @@ fn n_tasks<'a>(rows: impl Iterator<Item = &'a Hint>) -> usize {
     tasks.len()
 }
 
-/// Returns the frame that adds rows to the table with this stamp.
-pub(crate) fn frame(rows: &[Hint], stamp: u64, key: &SealKey) -> Vec<u8> {
-    let bytes = postcard::to_stdvec(rows).unwrap_or_default();
+/// Returns the frame that adds this content to what has the stamp.
+pub(crate) fn frame(content: &impl Serialize, stamp: u64, key: &SealKey) -> Vec<u8> {
+    let bytes = postcard::to_stdvec(content).unwrap_or_default();
     let length = U32::new(u32::try_from(bytes.len()).unwrap_or(u32::MAX));
     let sum = key.short_sum(&[b"frame", &stamp.to_le_bytes(), &bytes]);
     [length.as_bytes(), &sum, &bytes].concat()
+}
+
+/// Returns the content of the whole frames.
+fn framed<T: DeserializeOwned>(frames: &[u8], stamp: u64, key: &SealKey) -> Vec<T> {
+    let (mut rest, mut found) = (frames, Vec::new());
+    while let Some((length, after)) = rest.split_first_chunk::<4>()
+        && let Some((sum, after)) = after.split_first_chunk::<SHORT_SUM>()
+        && let Some((frame, after)) = after.split_at_checked(u32::from_le_bytes(*length) as usize)
+    {
+        if key.short_sum(&[b"frame", &stamp.to_le_bytes(), frame]) == *sum {
+            found.extend(postcard::from_bytes::<T>(frame).ok());
+        }
+        rest = after;
+    }
+    found
 }
 
 /// A table in a file. What is torn or forged in it counts as missing.
@@ -271,6 +288,8 @@ pub(crate) struct HintTable {
     header: HintHeader,
     /// The rows that were added, oldest first.
     added: Vec<Hint>,
+    /// The rows of all work trees, oldest first. The table may have them too.
+    heard: Vec<Hint>,
     /// Whether there is room for another frame.
     pub(crate) has_room: bool,
 }
@@ -285,7 +304,8 @@ impl HintTable {
         }
         let end = u64::from(header.end.get());
         let size = file.metadata().ok()?.len().saturating_sub(end);
-        let mut table = HintTable { file, key, header, added: Vec::new(), has_room: size < MAX_FRAMES };
+        let has_room = size < MAX_FRAMES;
+        let mut table = HintTable { file, key, header, added: Vec::new(), heard: Vec::new(), has_room };
         table.added = table.frames(end, size.min(2 * MAX_FRAMES));
         Some(table)
     }
@@ -300,17 +320,12 @@ impl HintTable {
         if self.file.read_exact_at(&mut bytes, end).is_err() {
             return Vec::new();
         }
-        let (mut rest, mut added) = (bytes.as_slice(), Vec::new());
-        while let Some((length, after)) = rest.split_first_chunk::<4>()
-            && let Some((sum, after)) = after.split_first_chunk::<SHORT_SUM>()
-            && let Some((frame, after)) = after.split_at_checked(u32::from_le_bytes(*length) as usize)
-        {
-            if self.key.short_sum(&[b"frame", &self.stamp().to_le_bytes(), frame]) == *sum {
-                added.extend(postcard::from_bytes::<Vec<Hint>>(frame).unwrap_or_default());
-            }
-            rest = after;
-        }
-        added
+        framed::<Vec<Hint>>(&bytes, self.stamp(), &self.key).concat()
+    }
+
+    /// Adds what the work trees of the clone told each other, in frames with this key.
+    pub(crate) fn hear(&mut self, frames: &[u8], key: &SealKey) {
+        self.heard = framed::<Vec<Hint>>(frames, 0, key).concat();
     }
 
     /// Returns the rows of a key, newest first. Of several rows of a file, the one that was written last counts.
@@ -318,6 +333,9 @@ impl HintTable {
         let mut rows = self.bucket(key).unwrap_or_default();
         rows.retain(|row| row.key == key);
         rows.extend(self.added.iter().filter(|row| row.key == key).cloned());
+        let is_new = |heard: &&Hint| rows.iter().all(|row| (row.bytes, &row.kind) != (heard.bytes, &heard.kind));
+        let heard: Vec<&Hint> = self.heard.iter().filter(|row| row.key == key).filter(is_new).collect();
+        rows.extend(heard.into_iter().cloned());
         rows.reverse();
         let mut seen: Vec<(String, HintKind)> = Vec::new();
         rows.retain(|row| {

@@ -17,7 +17,7 @@ use super::query::{
 };
 use super::snapshot::Snapshot;
 use super::tokens::{self, Stems};
-use crate::entry::path::{matches_pattern, without_line};
+use crate::entry::path::{matches_pattern, named_file, without_line};
 
 /// BM25's saturation, at the value of Robertson and of every engine.
 pub(super) const K1: f32 = 1.2;
@@ -167,7 +167,7 @@ impl QueryPlan {
         let said = said.filter(|word| word.contains(['/', '.']) && word.len() > SHORT_PATH_PART);
         let mut paths: Vec<&str> = said.chain(query.paths.iter().map(String::as_str)).collect();
         for path in &mut paths {
-            *path = path.trim_start_matches("./").trim_end_matches('/');
+            *path = named_file(path);
         }
         paths.extend(paths.clone().into_iter().map(without_line));
         paths.sort_unstable();

@@ -95,11 +95,12 @@ impl EntryChanges {
             Some(scope) => changes.push(Change::Set("scope", scope.to_string().into())),
             None => {}
         }
-        if let Some(tags) = self.tags.as_ref().filter(|tags| **tags != entry.head.tags) {
-            changes.push(Change::Set("tags", tags.clone().into()));
-        }
         if !changes.is_empty() || self.confirm {
             changes.push(Change::Set(edit::updated_key(text), timestamp(workspace.now()).into()));
+        }
+        // They are how the entry is found, and not what it says.
+        if let Some(tags) = self.tags.as_ref().filter(|tags| **tags != entry.head.tags) {
+            changes.push(Change::Set("tags", tags.clone().into()));
         }
         let suggested = supersede::plan(workspace, catalog, (id, entry), (&self.supersedes, self.by), &mut changes)?;
         Ok((changes, suggested))

@@ -10,9 +10,9 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use chrono::{DateTime, Utc};
 
 use super::code_names::{NamedLines, SourceCode, names};
-use crate::entry::path::{display_path, is_pattern, is_project_path};
-use crate::entry::{Head, ImportedFrom, read, said};
-use crate::git::{FileContents, Touch, WorkTree};
+use crate::entry::path::{display_path, is_pattern, is_project_path, named_file};
+use crate::entry::{Head, ImportedFrom, body_fingerprint, read, said};
+use crate::git::{FileContents, FileRename, Touch, WorkTree};
 use crate::workspace::{Work, Workspace};
 
 /// How many paths git is asked about in a call.
@@ -64,17 +64,13 @@ pub(crate) fn short_commit(commit: &str) -> &str {
 pub(crate) fn staleness(workspace: &Workspace, entries: &[(&str, &Head)]) -> Vec<Option<Staleness>> {
     let now = workspace.now();
     let recency = |head: &Head| head.clone().without_future(now).recency();
-    let dated: Vec<_> = entries.iter().filter_map(|(_, head)| Some((recency(head)?, &head.files))).collect();
-    let mut paths: Vec<&str> = dated
-        .iter()
-        .flat_map(|(_, files)| *files)
-        .map(|file| file.trim_end_matches('/'))
-        .filter(|path| is_project_path(path) && !is_pattern(path))
-        .collect();
+    let dated: Vec<_> = entries.iter().filter_map(|(_, head)| Some((recency(head)?, *head))).collect();
+    let mut paths: Vec<&str> =
+        dated.iter().flat_map(|(_, head)| files_of(head)).filter(|path| is_project_path(path)).collect();
     paths.sort_unstable();
     paths.dedup();
     paths.truncate(MAX_PATHS);
-    let oldest = dated.iter().filter(|(_, files)| !files.is_empty()).map(|(written, _)| *written).min();
+    let oldest = dated.iter().filter(|(_, head)| !head.files.is_empty()).map(|(written, _)| *written).min();
     let asked = oldest.filter(|_| !paths.is_empty()).and_then(|oldest| Some((workspace.work_tree()?, oldest)));
     let _asking = workspace.doing(Work::AskingGit, None);
     let known = asked.as_ref().map(|(tree, oldest)| history_of(workspace, tree, entries, &paths, *oldest));
@@ -100,7 +96,7 @@ pub(crate) fn decisive<'a>(
     // Another import follows the file that an entry comes from; its date may be older than the commit that added it.
     let own = imported.and_then(ImportedFrom::file);
     // A pattern is about whatever files there are.
-    files.filter(move |file| Some(*file) != own && !is_pattern(file)).map(|file| file.trim_end_matches('/'))
+    files.filter(move |file| Some(*file) != own && !is_pattern(file)).map(named_file)
 }
 
 fn files_of(head: &Head) -> impl Iterator<Item = &str> {
@@ -120,11 +116,49 @@ fn history_of(
         _ => vec![ENTRIES.to_owned()],
     };
     let asked: Vec<&str> = paths.iter().copied().chain(named.iter().map(String::as_str)).collect();
-    let touches = by_path(tree.touches(&asked, since).unwrap_or_default());
+    let mut touches = by_path(tree.touches(&asked, since).unwrap_or_default());
+    follow_entries(tree, entries, &mut touches, since);
     let present: Vec<&str> = paths.iter().copied().filter(|path| is_present(workspace, path)).collect();
     let counted: Vec<&str> = present.iter().copied().filter(|path| touches.contains_key(*path)).collect();
     let lines = tree.line_counts(&counted).unwrap_or_default().into_iter().collect();
     FileHistory { touches, present: present.into_iter().map(str::to_owned).collect(), lines }
+}
+
+/// Adds the commits that changed entries under the names that they had before.
+fn follow_entries(
+    tree: &WorkTree,
+    entries: &[(&str, &Head)],
+    touches: &mut BTreeMap<String, Vec<Touch>>,
+    since: DateTime<Utc>,
+) {
+    let has_changed = |head: &Head| files_of(head).any(|file| touches.contains_key(file));
+    let of_changed = entries.iter().filter(|(_, head)| has_changed(head)).map(|(path, _)| display_path(path));
+    // Each with its oldest name.
+    let mut open: Vec<(String, String)> = of_changed.map(|path| (path.clone(), path)).collect();
+    for _ in 0..MAX_RENAMES {
+        let first = |path: &str| touches.get(path)?.iter().rfind(|touch| !is_gone(touch)).map(|touch| &*touch.commit);
+        let commits: Vec<&str> = open.iter().filter_map(|(path, _)| first(path)).collect();
+        let renames = if commits.is_empty() { Vec::new() } else { tree.renames(commits).unwrap_or_default() };
+        let by_name: HashMap<(&str, &str), &str> =
+            renames.iter().map(|of| ((of.commit.as_str(), of.to.as_str()), of.from.as_str())).collect();
+        let former = |(path, name): &(String, String)| {
+            let commit = first(path)?;
+            Some((path.clone(), (*by_name.get(&(commit, name))?).to_owned(), commit.to_owned()))
+        };
+        let found: Vec<(String, String, String)> = open.iter().filter_map(former).collect();
+        if found.is_empty() {
+            return;
+        }
+        let names: Vec<&str> = found.iter().map(|(_, name, _)| name.as_str()).collect();
+        let older = by_path(tree.touches(&names, since).unwrap_or_default());
+        open.clear();
+        for (path, name, commit) in found {
+            // Another entry may have the name since.
+            let before = older.get(&name).into_iter().flatten().skip_while(|touch| touch.commit != commit).skip(1);
+            touches.entry(path.clone()).or_default().extend(before.cloned());
+            open.push((path, name));
+        }
+    }
 }
 
 fn by_path(all: Vec<Touch>) -> BTreeMap<String, Vec<Touch>> {
@@ -246,10 +280,13 @@ fn judged(
     entries.iter().filter_map(version).collect()
 }
 
-/// Returns whether a version of a file has the text and the dates of the entry with this head; other keys, such as `supersedes`, say
-/// nothing about whether the fact holds.
+/// Returns whether a version of a file has the body and the dates of the entry with this head; other keys, such as `supersedes`,
+/// say nothing about whether the fact holds, nor does a title that has a body.
 pub(crate) fn is_text_of(head: &Head, contents: &FileContents<'_>, blob: &str) -> bool {
-    let text = |head: &Head| (head.title.clone(), head.body_fingerprint, head.created_at, head.updated_at);
+    let text = |head: &Head| {
+        let title = (head.body_fingerprint == body_fingerprint("").0).then(|| head.title.clone());
+        (title, head.body_fingerprint, head.created_at, head.updated_at)
+    };
     let content = contents.text(blob, "");
     content.is_some_and(|(_, content)| text(&read(KNOWLEDGE_FILE, content.as_bytes()).head) == text(head))
 }
@@ -286,7 +323,9 @@ fn renamed(
         if removed.is_empty() {
             break;
         }
-        let found = tree.renames(&removed).unwrap_or_default();
+        let renames = tree.renames(removed.iter().map(|(_, commit)| commit.as_str()).collect()).unwrap_or_default();
+        let removes = |of: &FileRename| removed.iter().any(|(path, commit)| *path == of.from && *commit == of.commit);
+        let found: HashMap<String, String> = renames.into_iter().filter(removes).map(|of| (of.from, of.to)).collect();
         for (first, paths) in &mut later {
             paths.extend(found.get(paths.last().unwrap_or(first)).cloned());
         }

@@ -1,18 +1,20 @@
 //! The entries that a change touches before it is committed or merged: those that it would make stale.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use chrono::{DateTime, Utc};
 
 use super::code_names::{NamedLines, SourceCode, names};
 use super::staleness::{ENTRIES, Staleness, decisive, is_rewritten, is_text_of, later_paths};
-use crate::entry::path::{display_path, is_project_path};
+use crate::entry::path::{MEMORY_FOLDER, display_path, is_project_path};
 use crate::entry::{Head, said};
 use crate::error::{Error, Result};
-use crate::git::{DiffRange, FileContent, FileContents, FileDiff, Lookup, MAX_TEXT, WorkTree};
+use crate::git::{DiffRange, FileContent, FileContents, FileDiff, Lookup, MAX_TEXT, Place, WorkTree};
 use crate::index::catalog::{Catalog, HeadStart, RowId};
 use crate::search::retrieve::superseded;
 use crate::store::Folder;
+use crate::text::nfc;
 use crate::workspace::{Work, Workspace};
 
 /// An entry's path, the beginning of its head, and the files of the change that it names.
@@ -25,8 +27,8 @@ struct ConcernedEntry<'diff> {
     files: Vec<&'diff FileDiff>,
     /// What it says.
     said: String,
-    /// The object id of its file before the change, if the file was another one.
-    before: Option<&'diff str>,
+    /// The object id of its file.
+    blob: String,
 }
 
 /// What touches an entry, or the path of a file that could not be compared.
@@ -47,14 +49,10 @@ pub(crate) fn touched(
     if named.is_empty() {
         return Ok((n_naming, Vec::new()));
     }
-    let paths: Vec<String> = named.iter().map(|(path, ..)| display_path(path)).collect();
-    let known = tree.listed(&range.from, ENTRIES, paths.iter().map(String::as_str))?;
-    // If git has no entries, their dates say whether one was written in the range.
-    let since = if known.is_none() { Some(tree.made_at(&range.from)?) } else { None };
-    let known = known.unwrap_or_default();
+    let known = KnownEntries::of(&tree, &range, live, &named)?;
     let concerned: Vec<ConcernedEntry<'_>> =
-        named.into_iter().filter_map(|entry| written_before(workspace, &tree, entry, since, &known)).collect();
-    let mut places: Vec<(&str, &str)> = concerned.iter().filter_map(|entry| Some((entry.before?, ""))).collect();
+        named.into_iter().filter_map(|entry| concerned(workspace, &tree, entry)).collect();
+    let mut places: Vec<(&str, &str)> = concerned.iter().flat_map(|entry| known.others(entry)).collect();
     for file in concerned.iter().flat_map(|entry| &entry.files) {
         places.push((&range.from, &file.path));
         places.extend(range.to.as_deref().zip(file.now.as_deref()));
@@ -63,13 +61,9 @@ pub(crate) fn touched(
     let folder = Folder::open(workspace.root()).ok();
     let mut code = HashMap::new();
     let mut found = Vec::new();
-    for ConcernedEntry { path, head, files, said, before } in concerned {
-        if let Some(before) = before
-            && *contents.get(before, "").1 != FileContent::Unread
-            && !is_text_of(&head, &contents, before)
-        {
-            continue;
-        }
+    for ConcernedEntry { path, head, files, said, .. } in
+        concerned.iter().filter(|entry| known.has_before(entry, &contents))
+    {
         let names = names(&format!("{}\n{said}", head.title));
         let changes = files.iter().filter_map(|file| {
             let Some(path) = file.now.clone() else {
@@ -81,7 +75,7 @@ pub(crate) fn touched(
             code.touches(&names, path)
         });
         // What is known comes before what is not.
-        found.extend(changes.min_by_key(Result::is_err).map(|change| (path, change)));
+        found.extend(changes.min_by_key(Result::is_err).map(|change| (path.clone(), change)));
     }
     Ok((n_naming, found))
 }
@@ -109,7 +103,8 @@ fn naming<'diff>(
     live: &Catalog,
     diff: &'diff [FileDiff],
 ) -> (usize, Vec<NamingEntry<'diff>>) {
-    let mut of_path: HashMap<&str, &FileDiff> = diff.iter().map(|file| (file.path.as_str(), file)).collect();
+    // An entry may write the letters of a name in another form than git.
+    let mut of_path: HashMap<Cow<'_, str>, &FileDiff> = diff.iter().map(|file| (nfc(&file.path), file)).collect();
     let (mut n_naming, mut named, mut oldest) = (0, Vec::new(), None);
     let mut is_gone: HashMap<String, bool> = HashMap::new();
     visit_naming(live, workspace.now(), |row, head| {
@@ -121,7 +116,7 @@ fn naming<'diff>(
         for path in files_of(head) {
             if !is_gone.contains_key(path) {
                 let is_there = || workspace.root().join(path).symlink_metadata().is_ok();
-                let is_lost = is_project_path(path) && !of_path.contains_key(path) && !is_there();
+                let is_lost = is_project_path(path) && !of_path.contains_key(&nfc(path)) && !is_there();
                 is_gone.insert(path.to_owned(), is_lost);
             }
             let is_gone = is_gone[path];
@@ -134,8 +129,8 @@ fn naming<'diff>(
     let later = oldest.map_or_else(HashMap::new, |oldest| later_paths(workspace, tree, &gone, oldest));
     let n_changed = of_path.len();
     for (path, names) in &later {
-        let file = names.iter().find_map(|name| of_path.get(name.as_str()).copied());
-        of_path.extend(file.map(|file| (path.as_str(), file)));
+        let file = names.iter().find_map(|name| of_path.get(&nfc(name)).copied());
+        of_path.extend(file.map(|file| (nfc(path), file)));
     }
     if of_path.len() > n_changed {
         named.clear();
@@ -149,9 +144,9 @@ fn naming_any<'diff>(
     live: &Catalog,
     row: RowId,
     head: &HeadStart<'_>,
-    of_path: &HashMap<&str, &'diff FileDiff>,
+    of_path: &HashMap<Cow<'_, str>, &'diff FileDiff>,
 ) -> Option<NamingEntry<'diff>> {
-    let files: Vec<&FileDiff> = files_of(head).filter_map(|path| of_path.get(path).copied()).collect();
+    let files: Vec<&FileDiff> = files_of(head).filter_map(|path| of_path.get(&nfc(path)).copied()).collect();
     (!files.is_empty()).then(|| (live.path(row), head.to_head(), files))
 }
 
@@ -165,27 +160,67 @@ fn work_tree(workspace: &Workspace) -> Result<WorkTree> {
     }
 }
 
-/// Returns an entry if it was written before a range. `known` are the entries that git has at its beginning; if it has none,
-/// that was at the time `since`.
-fn written_before<'diff>(
+fn concerned<'diff>(
     workspace: &Workspace,
     tree: &WorkTree,
     (path, head, files): NamingEntry<'diff>,
-    since: Option<i64>,
-    known: &'diff HashMap<&str, String>,
 ) -> Option<ConcernedEntry<'diff>> {
-    let before = known.get(display_path(&path).as_str()).map(String::as_str);
-    let is_new = match since {
-        Some(since) => head.updated_at.is_some_and(|at| at.timestamp() > since),
-        None => before.is_none(),
-    };
-    if is_new {
-        return None;
-    }
     let bytes = workspace.read_bytes(&path).ok()?;
-    let before = before.filter(|before| *before != tree.object_id(&bytes));
-    let said = said(&path, &bytes);
-    Some(ConcernedEntry { path, head, files, said, before })
+    let (said, blob) = (said(&path, &bytes), tree.object_id(&bytes));
+    Some(ConcernedEntry { path, head, files, said, blob })
+}
+
+/// The entries that git knows at the ends of a range.
+#[derive(Default)]
+struct KnownEntries {
+    /// The object ids of those at its beginning, by their displayed paths.
+    before: HashMap<String, String>,
+    /// Those of them whose paths no entry has now: each may have another path.
+    gone: Vec<String>,
+    /// Those at its end.
+    after: HashMap<String, String>,
+    /// When it begins.
+    since: i64,
+}
+
+impl KnownEntries {
+    fn of(tree: &WorkTree, range: &DiffRange, live: &Catalog, named: &[NamingEntry<'_>]) -> Result<KnownEntries> {
+        let before = tree.listed(&range.from, ENTRIES)?;
+        if named.iter().all(|(path, ..)| before.contains_key(&display_path(path))) {
+            return Ok(KnownEntries { before, ..KnownEntries::default() });
+        }
+        let is_gone = |path: &str| {
+            let path = path.strip_prefix(MEMORY_FOLDER).unwrap_or_default();
+            path.strip_suffix(".md").is_some() && live.row_of_path(path).is_none()
+        };
+        let gone = before.iter().filter(|(path, _)| is_gone(path)).map(|(_, blob)| blob.clone()).collect();
+        let after = tree.listed(range.to.as_deref().unwrap_or("HEAD"), ENTRIES)?;
+        Ok(KnownEntries { before, gone, after, since: tree.made_at(&range.from)? })
+    }
+
+    /// Returns the object ids of the files that may be an entry at the beginning, and are not its file as it is.
+    fn others<'a>(&'a self, entry: &'a ConcernedEntry<'_>) -> impl Iterator<Item = Place<'a>> {
+        let blobs = self.blobs(entry).iter().filter(|blob| **blob != entry.blob);
+        blobs.map(|blob| (blob.as_str(), ""))
+    }
+
+    fn blobs(&self, entry: &ConcernedEntry<'_>) -> &[String] {
+        self.before.get(&display_path(&entry.path)).map_or(&self.gone, std::slice::from_ref)
+    }
+
+    /// Returns whether an entry was written before the range. If git does not know it, its date says that. What could not be
+    /// read may be the entry.
+    fn has_before(&self, entry: &ConcernedEntry<'_>, contents: &FileContents<'_>) -> bool {
+        let path = display_path(&entry.path);
+        let is_it = |blob: &String| {
+            *blob == entry.blob
+                || *contents.get(blob, "").1 == FileContent::Unread
+                || is_text_of(&entry.head, contents, blob)
+        };
+        let is_unknown = !self.before.contains_key(&path) && !self.after.contains_key(&path);
+        let is_older = || entry.head.recency().is_none_or(|at| at.timestamp() <= self.since);
+        self.blobs(entry).iter().any(is_it) || is_unknown && is_older()
+    }
 }
 
 /// A changed file, before and after the change.

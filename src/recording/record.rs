@@ -3,6 +3,8 @@
 //! One refused fact never stops the rest: the refusal is recorded, and the next context lists it. The journal's entry
 //! comes last, so a failed call can be repeated, and finds the knowledge unchanged.
 
+use std::time::Duration;
+
 use super::begun::{close, scratch};
 use super::contributions::{event_of, knowledge_of};
 use super::ended::{EndedAttempt, Recorded};
@@ -28,6 +30,8 @@ use crate::store::Lock;
 use crate::text::shorten;
 use crate::workspace::{Work, Workspace};
 
+/// How long each answer of git about renames may take.
+const RENAMES_TIMEOUT: Duration = Duration::from_secs(1);
 /// How much of a task's title is in a commit message, in characters.
 const COMMIT_TITLE: usize = 200;
 
@@ -213,8 +217,11 @@ fn write(
     problems.extend(closed.err().map(|error| still_open(&ended.iteration, &error)));
     workspace.commit_written(pending, &path);
     workspace.renew_hints(&lock);
-    workspace.follow_renames();
     copy_missing(workspace, &lock, Some(&attempt.run_id));
+    // A hook leaves that to the next session.
+    if !workspace.is_hurried {
+        workspace.follow_renames(RENAMES_TIMEOUT);
+    }
     problems.extend(commit_to_git(workspace, &lock, &attempt));
     Ok((path, attempt, is_new))
 }

@@ -8,10 +8,11 @@
 //! messages reports, and `loop_claims` leaves to a run what that run records. This file decides what happens at each
 //! event.
 //!
-//! A hook never waits long: at most 200 ms for a lock, and never for a server or git. It saves a message before
-//! anything else, and its caller may end it at any moment after that: the next hook then records the message. It reads
-//! and indexes entries that the index lacks until its time is over, so that the next hook has fewer to read. A hook
-//! tells the agent something only if it is new.
+//! A hook never waits long: at most 200 ms for a lock, never for a server, and for git only when a session begins, to learn
+//! which files were renamed and which attempts the default branch has. It saves a message before anything else, and its
+//! caller may end it at any moment after that: the next hook then records the message. It reads and indexes entries that
+//! the index lacks until its time is over, so that the next hook has fewer to read. A hook tells the agent something only
+//! if it is new.
 
 mod call;
 mod dialect;
@@ -27,6 +28,7 @@ mod transcript;
 
 use std::io;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use self::loop_claims::is_imported;
 use self::message::{record_message, remove, says_anything};
@@ -53,6 +55,8 @@ const BRIEFINGS: [usize; 4] = [1_200, 800, 500, 300];
 const MAX_KEPT: usize = 5;
 /// How many earlier sessions are recorded when a session begins.
 const MAX_SESSIONS: usize = 2;
+/// How long each answer of git about renames may take. The computers of tests are busy.
+const RENAMES_TIMEOUT: Duration = Duration::from_millis(if cfg!(debug_assertions) { 1_500 } else { 150 });
 /// How long a session without a reported end must be idle to count as ended, in hours.
 const IDLE_HOURS: i64 = 1;
 
@@ -202,6 +206,8 @@ impl<'a> RunningHook<'a> {
         {
             let _ = self.workspace.write_hints(&lock);
             settle_copies(self.workspace, &lock);
+            drop(lock);
+            self.workspace.follow_renames(RENAMES_TIMEOUT);
         }
     }
 

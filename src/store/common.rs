@@ -112,7 +112,7 @@ impl CommonFolder {
         self.open(root, user_key)
     }
 
-    /// Moves the files in the folder `former`, which this user sealed, to the folder of this memory. A file with another
+    /// Moves what is in the folders of `former`, which this user sealed, to the folder of this memory. A file with another
     /// content than that of the same name stays.
     ///
     /// # Errors
@@ -127,7 +127,7 @@ impl CommonFolder {
             return Err(io::ErrorKind::PermissionDenied.into());
         }
         let to = self.make(root, user_key)?;
-        let paths = from.files(&|path| path != SEAL).paths;
+        let paths = from.files(&|path| path.contains('/')).paths;
         let move_file = |path: &String| {
             let (parent, name) = from.parent(path)?;
             let target = to.make_folders(split(path).0, Mode::RWXU, Durability::Synced, &mut |_| Ok(()))?;

@@ -14,6 +14,7 @@ use super::common::{CommonFolder, path_of_copy};
 use super::folder::{FileKind, Folder, check_path, explain, is_missing, split};
 use super::operation_log::UndoLog;
 use super::read::{ReadFile, Unreadable};
+use super::seal::SealKey;
 use super::trust::Trust;
 use super::user_key::UserKey;
 use crate::entry::MAX_FILE_BYTES;
@@ -169,8 +170,13 @@ impl Store {
     /// # Errors
     ///
     /// Those of [`CommonFolder::open`].
-    pub(super) fn copies(&self) -> io::Result<Folder> {
+    pub(crate) fn copies(&self) -> io::Result<Folder> {
         self.common.open(&self.root, &self.user_key)
+    }
+
+    /// Returns the key of what this user writes in the folder of the copies; `None` if there is none.
+    pub(crate) fn copies_key(&self) -> Option<SealKey> {
+        Some(self.user_key.kept()?.derive("told", b""))
     }
 
     /// Does the same, and makes the folder if it is missing.

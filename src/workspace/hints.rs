@@ -1,8 +1,11 @@
 //! Keeps the table of hints up to date: each write of an entry adds to it, and it is rewritten when a session begins.
 
+use std::time::Duration;
+
 use xxhash_rust::xxh3::Xxh3;
 
 use super::Workspace;
+use crate::entry::path::COPIES;
 use crate::entry::read;
 use crate::error::Result;
 use crate::index::catalog::{Area, Catalog};
@@ -11,23 +14,40 @@ use crate::store::{Lock, Store};
 
 /// How many files with other names are kept, the newest ones.
 const MAX_RENAMES: usize = 200;
-/// The file, in `state/`.
+/// The file, in `state/`, and that of the new attempts of all work trees, in the folder of the copies.
 const HINTS: &str = "hints";
+/// How many bytes this may have. Who adds more begins it anew: the tables of sessions that begin later have the attempts.
+const MAX_TOLD: usize = 32 * 1024;
 
 /// Adds to the table what the entry file at `path` says. If it cannot be written, the next session rewrites it.
 pub(super) fn add(store: &Store, path: &str) {
-    let Some(table) = open(store) else { return };
     let Ok(file) = store.read(path) else { return };
     let rows = hints::rows_of(path, hints::hash_of(&file.bytes), &read(path, &file.bytes).head);
-    if rows.is_empty() || !table.has_room {
+    if rows.is_empty() {
         return;
     }
-    append(store, &table, &rows);
+    if let Some(table) = open(store).filter(|table| table.has_room) {
+        append(store, &table, &rows);
+    }
+    if path.starts_with("journal/") {
+        let copy = path.replacen("journal", COPIES, 1);
+        tell(store, &rows.into_iter().map(|row| Hint { path: copy.clone(), ..row }).collect::<Vec<Hint>>());
+    }
 }
 
 fn append(store: &Store, table: &HintTable, rows: &[Hint]) -> Option<()> {
-    let frame = hints::frame(rows, table.stamp(), &store.state_key().ok()??);
+    let frame = hints::frame(&rows, table.stamp(), &store.state_key().ok()??);
     store.folder("state").and_then(|state| state.append_file(HINTS, &frame)).ok()
+}
+
+/// Tells the other work trees of the clone about an attempt.
+fn tell(store: &Store, rows: &[Hint]) -> Option<()> {
+    let frame = hints::frame(&rows, 0, &store.copies_key()?);
+    let copies = store.copies().ok().filter(|_| frame.len() <= MAX_TOLD)?;
+    if copies.append_private(HINTS, &frame).ok()? > MAX_TOLD as u64 {
+        copies.replace_file(HINTS, &frame).ok()?;
+    }
+    Some(())
 }
 
 fn open(store: &Store) -> Option<HintTable> {
@@ -38,7 +58,14 @@ fn open(store: &Store) -> Option<HintTable> {
 impl Workspace {
     /// Returns the table of hints; `None` if this program wrote none here, for this user.
     pub(crate) fn hints(&self) -> Option<HintTable> {
-        open(&self.store)
+        let mut table = open(&self.store)?;
+        if let Some(key) = self.store.copies_key()
+            && let Ok(copies) = self.store.copies()
+            && let Ok(told) = copies.read(HINTS, 2 * MAX_TOLD)
+        {
+            table.hear(&told, &key);
+        }
+        Some(table)
     }
 
     /// Rewrites the table if there is none, or no room in it. A call that a client waits for leaves that to others.
@@ -50,12 +77,11 @@ impl Workspace {
         }
     }
 
-    /// Asks git which files that the table names have other names since the last call. A call that a client waits for leaves
-    /// that to others.
-    pub(crate) fn follow_renames(&self) -> Option<()> {
-        let table = self.hints().filter(|_| !self.is_hurried && self.feature.is_none())?;
+    /// Asks git, which gets this time for each answer, which files that the table names have other names since the last call.
+    pub(crate) fn follow_renames(&self, patience: Duration) -> Option<()> {
+        let table = self.hints().filter(|_| self.feature.is_none())?;
         let (before, mut known) = table.renames();
-        let (head, new) = self.work_tree()?.renames_since(&before).ok()?;
+        let (head, new) = self.work_tree()?.renames_since(&before, patience).ok()?;
         if before == head {
             return None;
         }

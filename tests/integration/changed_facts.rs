@@ -443,6 +443,12 @@ impl Project {
         self.0.write(&format!(".ralph/knowledge/{stem}.md"), format!("---\n{head}\n---\n\n{text}\n"));
     }
 
+    /// Gives a fact another date.
+    fn date(&self, stem: &str, day: &str) {
+        let path = format!(".ralph/knowledge/{stem}.md");
+        self.0.write(&path, self.0.read(&path).replace("2026-02-01", day));
+    }
+
     fn run(&self, arguments: &[&str]) -> Ran {
         self.0.with(arguments).env("PATH", std::env::var_os("PATH").unwrap()).env("GIT_CONFIG_NOSYSTEM", "1").run()
     }
@@ -663,6 +669,7 @@ fn a_diff_names_the_facts_that_it_touches() {
     project.git(&["checkout", "--quiet", ".ralph"], "");
     project.0.write("src/keep.rs", KEEP_RS);
     project.fact("new", "src/keep.rs", "`IDLE_SECONDS` is 30 again.");
+    project.date("new", "2026-03-02");
     assert_eq!(diff(&project, &[], 0), line);
     // A rename alone touches nothing; a file that goes touches what names it.
     project.git(&["checkout", "--quiet", "src"], "");
@@ -780,7 +787,7 @@ fn a_file_without_the_names_of_a_fact_has_its_own_rule() {
 fn facts_that_git_ignores_are_touched_too() {
     let project = Project::new();
     project.0.write("src/keep.rs", KEEP_RS).write(".gitignore", "/.ralph/\n");
-    project.commit("2026-01-20T00:00:00Z");
+    project.commit("2026-02-10T00:00:00Z");
     project.fact("idle", "src/keep.rs", FACTS[0].2);
     assert_eq!(diff(&project, &[], 0), "");
     project.keep("u64 = 30", "u64 = 60");
@@ -820,4 +827,90 @@ fn a_range_that_git_does_not_know_is_an_error_and_no_option() {
     project.git(&["init", "--quiet"], "");
     let ran = project.run(&["check", "--diff"]);
     assert!(ran.stderr.contains("`HEAD` is no commit that git knows"), "{ran}");
+}
+
+#[test]
+fn an_entry_that_git_does_not_know_is_as_old_as_its_date() {
+    let project = Project::with_keeper();
+    for (stem, day) in [("draft", "2026-02-09"), ("late", "2026-02-11")] {
+        project.fact(stem, "src/keep.rs", "`MAX_IDLE` is 8.");
+        project.date(stem, day);
+    }
+    project.keep("usize = 8", "usize = 9");
+    let draft =
+        ".ralph/knowledge/draft.md:5:8: the change touches `MAX_IDLE` in `src/keep.rs`, which this entry names\n";
+    assert_eq!(diff(&project, &[], 0), draft);
+    // What the change commits is new, however old it says that it is.
+    project.commit("2026-03-01T00:00:00Z");
+    assert_eq!(diff(&project, &["HEAD~..HEAD"], 0), "");
+    assert_eq!(diff(&project, &["HEAD~"], 0), "");
+}
+
+#[test]
+fn an_entry_with_another_name_title_or_tags_says_the_same() {
+    let changes: [&[&[&str]]; 4] = [
+        &[&["git", "mv", ".ralph/knowledge/idle.md", ".ralph/knowledge/rest.md"]],
+        &[&["edit", "idle", "--title", "Rest"]],
+        &[&["edit", "idle", "--tags", "rest"]],
+        &[&["edit", "idle", "--title", "Nap"], &["edit", "nap", "--tags", "nap"], &["edit", "nap", "--title", "Rest"]],
+    ];
+    for commands in changes {
+        let project = Project::with_keeper();
+        let stem = if commands[0].contains(&"--tags") { "idle" } else { "rest" };
+        for (day, command) in commands.iter().enumerate() {
+            if command[0] == "git" {
+                project.git(&command[1..], "");
+            } else {
+                project.run(command).says(0, "");
+            }
+            if day + 1 < commands.len() {
+                project.commit(&format!("2026-03-0{}T00:00:00Z", day + 1));
+            }
+        }
+        project.keep("u64 = 30", "u64 = 60");
+        let is_touched = |options: &[&str]| {
+            let said = diff(&project, options, 0);
+            said.contains(&format!("{stem}.md")) && said.lines().count() == 1
+        };
+        assert!(is_touched(&[]), "{commands:?}");
+        project.commit("2026-03-04T00:00:00Z");
+        let range = format!("HEAD~{}", commands.len());
+        assert!(is_touched(&[&range]) && is_touched(&[&format!("{range}..HEAD")]), "{commands:?}");
+        assert_eq!(project.doubts(), [of_name(stem, "IDLE_SECONDS")], "{commands:?}");
+        project.0.with(["edit", stem, "--confirm"]).now("2026-03-05T00:00:00Z").run().says(0, "updated");
+        assert!(!is_touched(&[&range]), "{commands:?}");
+        project.commit("2026-03-05T00:00:00Z");
+        assert_eq!(project.doubts(), [], "{commands:?}");
+    }
+}
+
+#[test]
+fn a_file_that_becomes_a_link_is_gone() {
+    let project = Project::with_keeper();
+    fs::remove_file(project.0.at("src/keep.rs")).unwrap();
+    std::os::unix::fs::symlink("elsewhere.rs", project.0.at("src/keep.rs")).unwrap();
+    let said = diff(&project, &[], 0);
+    assert_eq!(said.matches("the change removes `src/keep.rs`, which this entry names").count(), 2, "{said}");
+    project.commit("2026-03-01T00:00:00Z");
+    assert_eq!(diff(&project, &["HEAD~..HEAD"], 0), said);
+    // A link has no names, so that of one nothing is known.
+    assert_eq!(diff(&project, &["HEAD..HEAD~"], 0), "");
+}
+
+#[test]
+fn a_file_is_the_same_however_an_entry_spells_it() {
+    // The last sign is an e and an accent, which the entry writes as one.
+    for (file, named) in [("src/keep.rs", "./src/keep.rs"), ("src/caf\u{65}\u{301}.rs", "src/caf\u{e9}.rs")] {
+        let project = Project::new();
+        project.0.write(file, KEEP_RS);
+        project.fact("idle", named, FACTS[0].2);
+        project.commit("2026-02-10T00:00:00Z");
+        project.0.write(file, KEEP_RS.replace("u64 = 30", "u64 = 60"));
+        assert!(diff(&project, &[], 0).contains("touches `IDLE_SECONDS`"), "{named}");
+        project.commit("2026-03-01T00:00:00Z");
+        assert!(diff(&project, &["HEAD~..HEAD"], 0).contains("touches `IDLE_SECONDS`"), "{named}");
+        if named.is_ascii() {
+            assert_eq!(project.doubts(), [of_name("idle", "IDLE_SECONDS")]);
+        }
+    }
 }

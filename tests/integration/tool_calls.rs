@@ -1,6 +1,7 @@
 //! What the hook at a call of a tool says: about exactly the file and the error at hand, once, and otherwise nothing.
 
 use std::fs;
+use std::path::Path;
 
 use ralph_memory::context::Budget;
 use ralph_memory::entry::{Files, Outcome, Sections, Validation, parse_time};
@@ -26,8 +27,12 @@ fn sample() -> TestBase {
 
 /// Begins a session, which writes the table that the hook reads.
 fn begin(base: &TestBase, session: &str) {
+    begin_in(base, &base.root(), session);
+}
+
+fn begin_in(base: &TestBase, folder: &Path, session: &str) {
     let input = json!({"session_id": session, "hook_event_name": "SessionStart", "source": "startup"});
-    base.with(["hook", "session-start"]).input(input.to_string()).run().answer(0);
+    base.with(["hook", "session-start"]).folder(folder).input(input.to_string()).run().answer(0);
 }
 
 /// Records an attempt at a task that changed `src/keep.rs`; a failed one with this output of its verification.
@@ -63,7 +68,12 @@ fn failed(session: &str, output: &str) -> Value {
 /// Returns what the agent is told.
 #[track_caller]
 fn told(base: &TestBase, input: &Value) -> String {
-    let answer = base.with(["hook", "tool"]).input(input.to_string()).run().answer(0);
+    told_in(base, &base.root(), input)
+}
+
+#[track_caller]
+fn told_in(base: &TestBase, folder: &Path, input: &Value) -> String {
+    let answer = base.with(["hook", "tool"]).folder(folder).input(input.to_string()).run().answer(0);
     if answer.is_empty() {
         return answer;
     }
@@ -406,4 +416,79 @@ fn an_error_is_known_that_does_not_call_itself_one() {
     attempt(&base, "Read streams", "2026-11-18T11:00:00Z", Outcome::Failed, "It was paused.", line);
     let text = told(&base, &failed("s-1", &format!("{line}\nmake: *** [Makefile:3: test] Error 2")));
     assert!(text.contains("It was paused"), "a line that does not call itself an error: {text}");
+}
+
+#[test]
+fn what_another_work_tree_records_is_known_at_the_next_call() {
+    let base = sample();
+    let git = |arguments: &[&str]| drop(crate::support::git(&base, arguments));
+    git(&["init", "--quiet"]);
+    git(&["add", "--all"]);
+    git(&["commit", "--quiet", "--message", "m"]);
+    let tree = base.root().with_file_name("tree");
+    git(&["worktree", "add", "--quiet", tree.to_str().unwrap()]);
+    begin_in(&base, &tree, "s-1");
+    let file = read("s-1", tree.join("src/keep.rs").to_str().unwrap());
+    assert!(told_in(&base, &tree, &file).contains("[pitfall]"));
+    assert_eq!(told_in(&base, &tree, &file), "");
+    attempt(&base, "Keep connections open", "2026-11-18T10:00:00Z", Outcome::Failed, "The server closes them.", ERROR);
+    let copies = fs::read_dir(base.at(".git/ralph-memory")).unwrap().next().unwrap().unwrap().path();
+    let whole = fs::read(copies.join("hints")).unwrap();
+    for at in (0..whole.len()).step_by(7) {
+        let mut bytes = whole.clone();
+        bytes[at] ^= 1;
+        fs::write(copies.join("hints"), bytes).unwrap();
+        assert_eq!(told_in(&base, &tree, &file), "", "each bit is sealed: {at}");
+    }
+    fs::write(copies.join("hints"), whole).unwrap();
+    let text = told_in(&base, &tree, &file);
+    assert!(text.contains("changed `src/keep.rs` and failed: The server closes them (`journal/"), "{text}");
+    let text = told_in(&base, &tree, &failed("s-2", ERROR));
+    assert!(text.contains("failed with this error: The server closes them (`journal/"), "{text}");
+    // Its own tree says it once.
+    let text = told(&base, &read("s-3", "src/keep.rs"));
+    assert_eq!(text.matches("The server closes them").count(), 1, "{text}");
+    attempt(&base, "Keep connections open", "2026-11-19T10:00:00Z", Outcome::Done, "A ping every 30 s.", "");
+    let text = told_in(&base, &tree, &failed("s-4", ERROR));
+    assert!(text.contains(". A later one succeeded: A ping every 30 s (`journal/"), "{text}");
+    // A further table has them; what is taken back is not told.
+    let heard = fs::read(copies.join("hints")).unwrap();
+    fs::write(copies.join("hints"), "").unwrap();
+    begin_in(&base, &tree, "s-5");
+    assert!(told_in(&base, &tree, &failed("s-5", ERROR)).contains("succeeded"));
+    fs::write(copies.join("hints"), &heard).unwrap();
+    base.run(["undo"]).says(0, "took back");
+    assert!(!told_in(&base, &tree, &failed("s-6", ERROR)).contains("succeeded"));
+}
+
+#[test]
+fn what_work_trees_tell_each_other_stays_small() {
+    let base = sample();
+    crate::support::git(&base, &["init", "--quiet"]);
+    attempt(&base, "Keep connections open", NOW, Outcome::Failed, "The server closes them.", ERROR);
+    let copies = fs::read_dir(base.at(".git/ralph-memory")).unwrap().next().unwrap().unwrap().path();
+    fs::write(copies.join("hints"), vec![0; 32 * 1024]).unwrap();
+    attempt(&base, "Ping", NOW, Outcome::Failed, "The server closes them.", ERROR);
+    assert!(fs::metadata(copies.join("hints")).unwrap().len() < 1024);
+}
+
+#[test]
+fn a_session_that_begins_looks_for_renames() {
+    let base = sample();
+    let git = |arguments: &[&str]| drop(crate::support::git(&base, arguments));
+    let commit = || {
+        git(&["add", "--all"]);
+        git(&["commit", "--quiet", "--message", "m"]);
+    };
+    git(&["init", "--quiet"]);
+    base.write("src/keep.rs", "fn keep() {}\n".repeat(9));
+    commit();
+    attempt(&base, "Keep connections open", NOW, Outcome::Failed, "The server closes them.", ERROR);
+    for (old, new) in [("keep", "alive"), ("alive", "idle")] {
+        git(&["mv", &format!("src/{old}.rs"), &format!("src/{new}.rs")]);
+        commit();
+        begin(&base, new);
+        let text = told(&base, &read(new, &format!("src/{new}.rs")));
+        assert!(text.contains("[pitfall]") && text.contains(&format!("changed `src/{new}.rs` and failed")), "{text}");
+    }
 }

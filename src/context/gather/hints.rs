@@ -13,7 +13,7 @@ use crate::context::Reference;
 use crate::context::write::{FailedAttempt, Hinted, hint_line, hint_text};
 use crate::entry::attempt::{Attempt, error_lines, line_fingerprint};
 use crate::entry::knowledge::{Class, class, unsettled};
-use crate::entry::path::matches_pattern;
+use crate::entry::path::{matches_pattern, named_file};
 use crate::entry::{self, Entry, Id, Scope};
 use crate::index::hints::{
     Hint, HintKind, HintTable, hash_of, key_of_error, key_of_file, key_of_patterns, key_of_superseded, success_after,
@@ -152,7 +152,7 @@ impl HintSource<'_> {
     }
 
     fn not_renamed(&self, files: &[String]) -> Vec<String> {
-        files.iter().filter(|file| !self.renames.iter().any(|(old, _)| old == *file)).cloned().collect()
+        files.iter().filter(|file| !self.renames.iter().any(|(old, _)| old == named_file(file))).cloned().collect()
     }
 
     /// Returns the attempt of a row, with what solved it.
