@@ -5,6 +5,7 @@
 //! it: everything that bears the name and is not exactly what setup writes is reported here. A false alarm only costs a
 //! person a look at the file.
 
+use std::cell::LazyCell;
 use std::path::PathBuf;
 
 use super::client::SetupClient::{self, Claude, Copilot, Cursor, Devin, OpenCode, VsCode};
@@ -258,7 +259,7 @@ impl Setup {
     }
 
     fn judgements(&self, client: SetupClient, scope: SetupScope) -> Vec<(PathBuf, Judgement)> {
-        let (table, wants) = (table_of(client, scope), own_wants(scope));
+        let (table, wants) = (table_of(client, scope), LazyCell::new(|| own_wants(scope)));
         let record = SetupRecord::read(&self.state, scope, &self.bases.folder(scope));
         let form = Content::Entries(ConfigFormat::Jsonc, Vec::new());
         let is_apart = scope == SetupScope::Project && self.bases.home.as_ref() != Some(&self.bases.project);

@@ -118,9 +118,13 @@ pub struct Catalog {
     root_problems: Vec<Problem>,
     /// The number of the error if the system lacked a resource to read a file; else 0.
     shortage: u8,
-    by_id: OnceLock<Vec<(u32, RowId)>>,
+    by_id: RowsByHash,
+    by_task: RowsByHash,
     renamed: OnceLock<HashMap<Id, Id>>,
 }
+
+/// Rows by hashes of something of theirs, sorted.
+type RowsByHash = OnceLock<Vec<(u32, RowId)>>;
 
 impl Catalog {
     /// Examines every file, and opens no entry.
@@ -143,7 +147,7 @@ impl Catalog {
         let Some((folder, name)) = known else {
             return Catalog::scan(store, self.area, self.index_id.as_deref(), now);
         };
-        (self.by_id, self.renamed) = (OnceLock::new(), OnceLock::new());
+        self.forget_derived();
         (self.n_reread, self.n_left, self.shortage) = (0, 0, 0);
         walk::run_at(self, store, nanoseconds(now), folder, name)
     }
@@ -185,21 +189,31 @@ impl Catalog {
 
     /// Returns the row that has an id: the first readable one by path, else the first by path.
     pub fn row_of_id(&self, id: &Id) -> Option<RowId> {
-        let by_id = self.rows_by_id();
-        let hash = table::hash_of_id(id);
-        let first = by_id.partition_point(|(other, _)| *other < hash);
-        let near = by_id[first..].iter().take_while(|(other, _)| *other == hash).map(|(_, row)| *row);
+        let near = self.rows_by_hash(&self.by_id, table::hash_of_id(id), |row| row.id);
         let named = near.filter(|&row| self.id(row).as_ref() == Some(id));
         named.min_by_key(|&row| (!self.row(row).competes(), self.path(row)))
     }
 
-    /// Returns the rows by the hashes of their ids.
-    fn rows_by_id(&self) -> &[(u32, RowId)] {
-        self.by_id.get_or_init(|| {
-            let mut by_id: Vec<(u32, RowId)> = (0..).zip(&self.table.rows).map(|(at, row)| (row.id, at)).collect();
-            by_id.sort_unstable();
-            by_id
-        })
+    /// Returns the rows with a hash, in their order. `known` has all of them by their hashes, once it was asked.
+    fn rows_by_hash(
+        &self,
+        known: &RowsByHash,
+        hash: u32,
+        hash_of: impl Fn(&Row) -> u32,
+    ) -> impl Iterator<Item = RowId> {
+        let by_hash = known.get_or_init(|| {
+            let mut by_hash: Vec<(u32, RowId)> =
+                (0..).zip(&self.table.rows).map(|(at, row)| (hash_of(row), at)).collect();
+            by_hash.sort_unstable();
+            by_hash
+        });
+        let first = by_hash.partition_point(|(other, _)| *other < hash);
+        by_hash[first..].iter().take_while(move |(other, _)| *other == hash).map(|(_, row)| *row)
+    }
+
+    /// Forgets what was derived from the rows, which change.
+    fn forget_derived(&mut self) {
+        (self.by_id, self.by_task, self.renamed) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
     }
 
     /// Returns when the content of the entry last changed, in seconds since 1970; `i64::MIN` if it is unknown.

@@ -3,7 +3,6 @@
 //! Rows have hashes of these names, so the heads of other rows are hardly ever decoded.
 
 use std::ops::Range;
-use std::sync::OnceLock;
 
 use super::Catalog;
 use super::heads::{HeadStart, Window};
@@ -25,7 +24,7 @@ impl Catalog {
             self.table.rows[row as usize].set(GONE, true);
         }
         self.table.compact();
-        (self.by_id, self.renamed) = (OnceLock::new(), OnceLock::new());
+        self.forget_derived();
     }
 
     /// Returns the rows of knowledge entries in their order, without examining each row's path.
@@ -81,9 +80,9 @@ impl Catalog {
         self.of_task(self.knowledge_rows(), task_id)
     }
 
-    fn of_task(&self, rows: impl Iterator<Item = RowId>, task_id: &str) -> Vec<RowId> {
-        let hash = table::hash_of_name(Some(task_id));
-        let near = rows.filter(|&row| self.row(row).task == hash);
+    fn of_task(&self, rows: Range<RowId>, task_id: &str) -> Vec<RowId> {
+        let near = self.rows_by_hash(&self.by_task, table::hash_of_name(Some(task_id)), |row| row.task);
+        let near = near.filter(|row| rows.contains(row));
         near.filter(|&row| is_same_name(self.head(row).task_id.as_deref(), Some(task_id))).collect()
     }
 

@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, HashSet};
 
 use serde::Serialize;
 
-use crate::entry::Kind;
 use crate::error::{Message, Problem};
 use crate::index::catalog::Area;
 use crate::search::retrieve::superseded;
@@ -81,21 +80,16 @@ pub(crate) fn status(workspace: &Workspace) -> MemoryStatus {
     let live = workspace.catalog(Area::Live);
     let archive = workspace.catalog(Area::Archive);
     let now = workspace.now();
-    let superseded = superseded(&[&live], now);
-    let (mut counts, mut categories, mut tags) = (EntryCounts::default(), BTreeMap::new(), HashSet::new());
-    for row in live.rows() {
-        let (Some(id), head) = (live.id(row), live.light_head(row)) else { continue };
-        match head.kind {
-            Kind::Knowledge => {
-                counts.knowledge += 1;
-                // As a key of the counts it could be mistaken for an entry's category.
-                let category = Message::from(head.category.as_deref().unwrap_or_default()).to_string();
-                *categories.entry(category).or_default() += 1;
-            }
-            Kind::Journal => counts.journal += 1,
-        }
+    let superseded = superseded(&[&live], now).iter().filter(|id| live.row_of_id(id).is_some()).count();
+    let mut counts = EntryCounts { journal: live.journal_rows().len(), superseded, ..EntryCounts::default() };
+    let (mut categories, mut tags) = (BTreeMap::new(), HashSet::new());
+    for row in live.knowledge_rows() {
+        let head = live.light_head(row);
+        counts.knowledge += 1;
+        // As a key of the counts it could be mistaken for an entry's category.
+        let category = Message::from(head.category.as_deref().unwrap_or_default()).to_string();
+        *categories.entry(category).or_default() += 1;
         counts.expired += usize::from(head.is_expired(now));
-        counts.superseded += usize::from(superseded.contains(&id));
         tags.extend(head.tags);
     }
     let mut findings = live.findings();
