@@ -24,6 +24,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 FLOORS = {"bugs": (.69, .70), "til": (.895, .95), "cacm": (.52, None), "russian": (.96, None),  # nDCG@10, recall@5
           "ukrainian": (.62, None), "thai": (.57, None)}
 OWN = os.path.join(ROOT, "fixtures", "retrieval")  # The sets of this project; the others are below --sets.
+LOSS = .01  # Of knowledge's recall@10, at most, by a journal beside it.
 METRICS = ("nDCG@10", "recall@5", "recall@10", "MRR@10")
 
 
@@ -105,6 +106,26 @@ def write_store(documents, root):
             f.write(f'---\ntitle: {quote(d["title"])}\ntags: [{tags}]\ncreated_at: "2026-01-01T00:00:00Z"\n---\n\n{d["body"]}\n')
         ids[f"knowledge/d{i:05}"] = d["id"]
     return ids
+
+
+def write_attempts(s, n, root, seed):
+    """The journal with n attempts, twenty a run: each task is a question of the set, and the report quotes a document that answers it and two
+    others."""
+    rng, bodies = random.Random(seed), {d["id"]: re.split(r"(?<=[.!?])\s+|\n+", d["body"].strip()) for d in s.docs}
+    everything = sorted(bodies)
+    for i in range(n):
+        q = rng.choice(s.queries)
+        quoted = [rng.choice(sorted(s.qrels.get(q["id"], everything))), *rng.sample(everything, 2)]
+        passages = [" ".join(rng.sample(bodies[d], min(2, len(bodies[d])))) for d in quoted]
+        title, outcome = " ".join(plain(q["text"].split("\n")[0]).split()), rng.choice(("done", "done", "failed"))
+        run, number = f"run-{i // 20:08x}", i % 20 + 1
+        head = [f"run_id: {run}", f"iteration: {number}", f"task_id: t-{re.sub('[^0-9a-z]', '-', q['id'])}",
+                f"task_title: {json.dumps(title, ensure_ascii=False)}", f"outcome: {outcome}", f'started_at: "2026-01-{i % 28 + 1:02}T12:00:00Z"']
+        sections = zip(("Summary", "What was tried", "Progress"), passages)
+        path = os.path.join(root, ".ralph", "journal", run, f"{number:04}.md")
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="utf-8", newline="\n") as f:
+            f.write("\n".join(["---", *head, "---", *(f"\n## {name}\n\n> {text}" for name, text in sections), ""]))
 
 
 def read_entry(path):
@@ -214,6 +235,16 @@ def fts5(docs, queries, tokenizer):
     return run
 
 
+def named(hits, ids):
+    """Hits by the names of documents, where entries have others."""
+    return {q: [((ids or {}).get(i, i), score) for i, score in l] for q, l in hits.items()}
+
+
+def documents(hits):
+    """The documents of each query."""
+    return {q: [d for d, _ in l] for q, l in hits.items()}
+
+
 def read_run(path):
     """The documents of each query in a file that --runs wrote."""
     run = {}
@@ -255,6 +286,24 @@ def report(s, run, seed, floors, against):
     return missed
 
 
+def report_grown(s, run, grown, seed):
+    """Prints what becomes of a set's metrics while a journal grows beside it; the losses of recall that are too large."""
+    before, missed = evaluate(s.qrels, run), []
+    print("| with attempts | " + " | ".join(METRICS) + " |\n|---:|" + "---:|" * 4)
+    lines = []
+    for n, now in grown.items():
+        after = evaluate(s.qrels, now)
+        print(f"| {n:,} | " + " | ".join(f"{x:.4f}" for x in mean(after)) + " |")
+        for i in (0, 2):
+            d = [after[q][i] - before[q][i] for q in s.qrels]
+            low, high = bootstrap(d, seed)
+            lines.append(f"- {METRICS[i]} with {n:,} attempts less without: {sum(d) / len(d):+.4f}, 95 % interval [{low:+.4f}, {high:+.4f}]")
+        if sum(d) / len(d) < -LOSS:
+            missed.append(f"{s.name}: with {n:,} attempts, recall@10 falls by {-sum(d) / len(d):.4f}, more than {LOSS}")
+    print("", *lines, "", sep="\n", flush=True)
+    return missed
+
+
 def find_sets(folder, scratch):
     """The folder that holds the sets; an archive in it is unpacked first."""
     if not os.path.isdir(os.path.join(folder, "bugs")) and os.path.exists(os.path.join(folder, "sets.tar.xz")):
@@ -279,6 +328,7 @@ def main():
     p.add_argument("--search-args", default="", help="further arguments for every search, as one string")
     p.add_argument("--setting", action="append", default=[], metavar="KEY=VALUE",
                    help="a setting of the program, such as ollama.url=http://127.0.0.1:11434; may be repeated")
+    p.add_argument("--attempts", default="", metavar="N,N", help="also ask for knowledge alone, beside a journal that grows to so many attempts")
     p.add_argument("--check", action="store_true")
     p.add_argument("--golden-floor", type=float, help="least nDCG@10 of the golden set")
     a = p.parse_args()
@@ -313,16 +363,23 @@ def main():
             say(f"  {s.name}: {len(s.queries)} queries")
             program.failures, program.problems = [], []
             hits = program.run(root, s.queries)
-            if ids:
-                strange = {i for l in hits.values() for i, _ in l} - set(ids)
-                if strange:
-                    missed.append(f"{s.name}: answers with unknown ids, as {min(strange)}")
-                hits = {q: [(ids.get(i, i), score) for i, score in l] for q, l in hits.items()}
+            hits = named(hits, ids)
+            strange = {d for l in hits.values() for d, _ in l} - {d["id"] for d in s.docs}
+            if strange:
+                missed.append(f"{s.name}: answers with unknown ids, as {min(strange)}")
             if a.runs:
                 os.makedirs(a.runs, exist_ok=True)
                 with open(os.path.join(a.runs, f"{s.name}.run"), "w", encoding="utf-8") as f:
                     f.writelines(f"{q} {d} {r} {score}\n" for q, l in hits.items() for r, (d, score) in enumerate(l, 1))
-            missed += report(s, {q: [d for d, _ in l] for q, l in hits.items()}, a.seed, floors, a.against)
+            missed += report(s, documents(hits), a.seed, floors, a.against)
+            grown = {}
+            for n in map(int, filter(None, a.attempts.split(","))):
+                say(f"  {s.name}: beside {n} attempts")
+                write_attempts(s, n, root, a.seed)
+                knowledge = [{**q, "arguments": [*q["arguments"], "--kind", "knowledge"]} for q in s.queries]
+                grown[n] = documents(named(program.run(root, knowledge), ids))
+            if grown:
+                missed += report_grown(s, documents(hits), grown, a.seed)
             if program.failures:
                 missed.append(f"{s.name}: {len(program.failures)} of {len(s.queries)} queries could not be asked; the first: {program.failures[0]}")
             if program.problems:

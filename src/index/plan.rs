@@ -15,7 +15,7 @@ use super::document::{N_OF_STREAM, PATTERN_MARK, TAG_SEPARATOR, file_terms};
 use super::query::{
     COVERAGE_TERMS, FIELDS, FILE_POINTS, FIRST_LINE, MAX_TERMS, SHORT_PATH_PART, STREAMS, TAG_POINTS, TextQuery,
 };
-use super::snapshot::Snapshot;
+use super::snapshot::{Snapshot, Statistics};
 use super::tokens::{self, Stems};
 use crate::entry::path::{matches_pattern, named_file, without_line};
 
@@ -32,6 +32,8 @@ pub(super) struct QueryPlan {
     pub(super) coverage_total: f64,
     /// The total weight of the query's words, known or not, by stream.
     pub(super) asked: [f64; 2],
+    /// The statistics of the entries that are searched for.
+    pub(super) statistics: Statistics,
 }
 
 /// A term to look for in one stream, the same in all segments.
@@ -64,7 +66,8 @@ pub(super) struct TagPoints {
 impl QueryPlan {
     /// Returns the plan of a query.
     pub(super) fn new(snapshot: &Snapshot, query: &TextQuery) -> tantivy::Result<QueryPlan> {
-        let mut plan = QueryPlan::default();
+        let statistics = query.kind().map_or_else(|| Ok(snapshot.all.clone()), |kind| snapshot.of_kind(kind))?;
+        let mut plan = QueryPlan { statistics, ..QueryPlan::default() };
         let mut stems = Stems::default();
         if query.text_weight > 0.0 {
             plan.plan_text(snapshot, query, &mut stems)?;
@@ -80,22 +83,23 @@ impl QueryPlan {
             for (text, query_weight) in query_terms(&query.text, stream, stems) {
                 let mut term = PlannedTerm { text, fields: Vec::new(), coverage: 0.0, bit: 0, worth: 0.0, says: 0.0 };
                 let fields = stream * N_OF_STREAM..(stream + 1) * N_OF_STREAM;
-                let places =
-                    fields.map(|field| look_up(snapshot, field, &term.text)).collect::<tantivy::Result<Vec<_>>>()?;
+                let places = fields
+                    .map(|field| look_up(snapshot, field, &term.text, &self.statistics))
+                    .collect::<tantivy::Result<Vec<_>>>()?;
                 let most_frequent = places.iter().map(|(_, frequency)| *frequency).max().unwrap_or(0);
                 // A word is as rare as in the field that has it most often. By the field's own count, an everyday word
                 // that few titles have would weigh like a name.
-                let rarity =
-                    idf(snapshot, most_frequent) * f64::from(K1 + 1.0) * query_weight * share * query.text_weight;
+                let rare = idf(&self.statistics, most_frequent);
+                let rarity = rare * f64::from(K1 + 1.0) * query_weight * share * query.text_weight;
                 for (within, (postings, frequency)) in places.into_iter().enumerate() {
                     if frequency > 0 {
                         let factor = (rarity * FIELDS[within]) as f32;
                         term.fields.push(PlannedField { field: stream * N_OF_STREAM + within, factor, postings });
                     }
                 }
-                term.coverage = idf(snapshot, most_frequent);
+                term.coverage = rare;
                 // An unknown term counts no more than a known one: in a small memory most words of a task are unknown.
-                term.says = idf(snapshot, most_frequent.max(1)) * query_weight;
+                term.says = idf(&self.statistics, most_frequent.max(1)) * query_weight;
                 term.worth = if most_frequent == 0 { 0.0 } else { term.coverage * query_weight };
                 terms.push(term);
             }
@@ -203,16 +207,29 @@ impl QueryPlan {
     }
 }
 
-/// Returns where the segments have a term, and how many live documents do.
-fn look_up(snapshot: &Snapshot, field: usize, term: &str) -> tantivy::Result<(Vec<Option<TermInfo>>, u64)> {
+/// Returns where the segments have a term, and how many of the documents that count do.
+fn look_up(
+    snapshot: &Snapshot,
+    field: usize,
+    term: &str,
+    statistics: &Statistics,
+) -> tantivy::Result<(Vec<Option<TermInfo>>, u64)> {
     let field = snapshot.fields.text[field];
     let mut frequency = 0;
     let mut infos = Vec::with_capacity(snapshot.segments.len());
-    for segment in &snapshot.segments {
+    for (index, segment) in snapshot.segments.iter().enumerate() {
         let inverted = segment.reader.inverted_index(field)?;
         let info = inverted.get_term_info(&tantivy::Term::from_field_text(field, term))?;
         if let Some(info) = &info {
-            frequency += if segment.dead.is_empty() {
+            frequency += if let Some(counted) = statistics.counted.get(index) {
+                let mut postings = inverted.read_block_postings_from_terminfo(info, IndexRecordOption::Basic)?;
+                let mut n_counted = 0;
+                while !postings.docs().is_empty() {
+                    n_counted += postings.docs().iter().map(|doc| u64::from(counted[*doc as usize])).sum::<u64>();
+                    postings.advance();
+                }
+                n_counted
+            } else if segment.dead.is_empty() {
                 u64::from(info.doc_freq)
             } else {
                 segment.live_frequency(&inverted.read_postings_from_terminfo(info, IndexRecordOption::Basic)?)
@@ -223,8 +240,8 @@ fn look_up(snapshot: &Snapshot, field: usize, term: &str) -> tantivy::Result<(Ve
     Ok((infos, frequency))
 }
 
-fn idf(snapshot: &Snapshot, frequency: u64) -> f64 {
-    let (all, frequency) = (snapshot.n_live as f64, frequency as f64);
+fn idf(statistics: &Statistics, frequency: u64) -> f64 {
+    let (all, frequency) = (statistics.n_live as f64, frequency as f64);
     (1.0 + (all - frequency + 0.5) / (frequency + 0.5)).ln()
 }
 

@@ -1,6 +1,7 @@
 //! The query of the index, its weights, and the parts of a score.
 
 use super::document::{Filter, N_OF_STREAM};
+use crate::entry::Kind;
 use crate::text::choice;
 
 /// A query.
@@ -19,6 +20,13 @@ pub(crate) struct TextQuery {
     pub text_weight: f64,
     /// The conditions for every hit.
     pub filters: Vec<Filter>,
+}
+
+impl TextQuery {
+    /// Returns the kind that every hit has, if one is asked for.
+    pub(super) fn kind(&self) -> Option<Kind> {
+        self.filters.iter().find_map(|filter| if let Filter::Kind(kind) = filter { Some(*kind) } else { None })
+    }
 }
 
 // The weights, each with the measurement that chose it. nDCG@10 on 92 duplicate bug reports ("bugs") and 2,446 short

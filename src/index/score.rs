@@ -249,7 +249,7 @@ impl<'a> Scores<'a> {
     fn norms(&self) -> Vec<[f32; 256]> {
         (0..N_TEXTS)
             .map(|field| {
-                let average = self.snapshot.average_length(field);
+                let average = self.plan.statistics.average_length(field);
                 std::array::from_fn(|id| {
                     let length = FieldNormReader::id_to_fieldnorm(id as u8) as f32;
                     K1 * (1.0 - B + B * length / average)

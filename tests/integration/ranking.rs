@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use ralph_memory::{Hit, Memory, Query, Request, Task as Assigned};
+use ralph_memory::{Hit, Kind, Memory, Query, Request, Task as Assigned};
 
 use crate::support::TestBase;
 
@@ -150,6 +150,41 @@ fn a_word_in_a_tag_counts_as_much_as_one_in_the_body() {
     let of = |stem: &str| hits.iter().find(|hit| hit.entry.id.stem() == stem).unwrap();
     let (tag, body) = (part(of("tagged"), "tags"), part(of("written"), "body"));
     assert!(tag > 0.0 && (tag - body).abs() < 1e-9, "{hits:?}");
+}
+
+#[test]
+fn a_journal_that_grows_changes_no_score_of_knowledge() {
+    let (folder, memory) = memory_of(&[
+        ["pool", "Connections", "database", "The pool of the database has ten connections."],
+        ["vacuum", "Nightly jobs", "postgres", "The vacuum of the database takes an hour, and it keeps connections."],
+        ["other", "Time zones", "time", "Store UTC."],
+    ]);
+    let of_kind = |kind| {
+        let query = Query { text: "pool of database connections".into(), kind: Some(kind), ..Query::default() };
+        memory.search(&query, 10).unwrap().hits
+    };
+    let write = |number: u8| {
+        let path = folder.path().join(format!(".ralph/journal/run-1/{number:04}.md"));
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        let head = format!("run_id: run-1\niteration: {number}\noutcome: done\nstarted_at: \"2026-01-01T12:00:00Z\"");
+        let text = format!("---\n{head}\ntask_title: A pool of {number} connections\n---\n\n## Summary\n\nThe pool.\n");
+        fs::write(path, text).unwrap();
+    };
+    let knowledge = of_kind(Kind::Knowledge);
+    assert_eq!(knowledge.iter().map(|hit| hit.entry.id.stem()).collect::<Vec<_>>(), ["pool", "vacuum"]);
+    (1..=9).for_each(write);
+    assert_eq!(of_kind(Kind::Knowledge), knowledge, "not yet committed");
+    memory.rebuild_index().unwrap();
+    assert_eq!(of_kind(Kind::Knowledge), knowledge, "in one segment");
+    let attempts = of_kind(Kind::Journal);
+    (3..=7).for_each(|number| {
+        fs::remove_file(folder.path().join(format!(".ralph/journal/run-1/{number:04}.md"))).unwrap();
+    });
+    assert_eq!(of_kind(Kind::Knowledge), knowledge, "beside dead attempts");
+    assert_ne!(of_kind(Kind::Journal)[0].score.to_bits(), attempts[0].score.to_bits(), "attempts have their own");
+    let fewer = of_kind(Kind::Journal);
+    fs::remove_dir_all(folder.path().join(".ralph/knowledge")).unwrap();
+    assert_eq!(of_kind(Kind::Journal), fewer, "without knowledge");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use proptest::prelude::*;
 use ralph_memory::memory::EntryFilter;
-use ralph_memory::{Hit, Id, Knowledge, Memory, Query};
+use ralph_memory::{Hit, Id, Kind, Knowledge, Memory, Query};
 
 use crate::test_cases::cases;
 
@@ -149,7 +149,8 @@ fn answers(memory: &Memory) -> (Vec<Vec<Hit>>, Vec<String>, usize) {
     };
     let archived = Query { text: QUERIES[0].to_owned(), archived: true, ..Query::default() };
     let mut hits: Vec<Vec<Hit>> = QUERIES.iter().map(search).collect();
-    hits.push(memory.search(&archived, 50).unwrap().hits);
+    let knowledge = Query { text: QUERIES[0].to_owned(), kind: Some(Kind::Knowledge), ..Query::default() };
+    hits.extend([archived, knowledge].map(|query| memory.search(&query, 50).unwrap().hits));
     let listed = memory.list(&EntryFilter { archived: true, ..EntryFilter::default() });
     (hits, listed.entries.into_iter().map(|entry| format!("{entry:?}")).collect(), listed.problems.len())
 }
