@@ -137,6 +137,13 @@ impl Catalog {
         walk::run(catalog, store, nanoseconds(now))
     }
 
+    /// Returns the catalog as it was saved, for a process that has just found each file as it says.
+    pub fn scanned(store: &Store, area: Area, index_id: Option<&str>, now: SystemTime) -> Scan {
+        let mut catalog = Catalog::load(store, area, index_id);
+        catalog.root_problems = listing::root_problems(store, area);
+        Scan { catalog, touched: Vec::new(), start: nanoseconds(now), is_unchanged: true }
+    }
+
     /// Examines one file again, which this process has just written, and keeps the rest.
     ///
     /// For a writing call, which has scanned already and still has the cache lock: other changes since then show in the

@@ -29,7 +29,8 @@ struct FolderListing {
 /// Compares the files with the catalog.
 pub(super) fn run(catalog: Catalog, store: &Store, start: i64) -> Scan {
     let found = look_at_all(store, &catalog.table, catalog.area, start);
-    let mut scan = Scan { catalog, touched: Vec::new(), start };
+    let mut scan = Scan { catalog, touched: Vec::new(), start, is_unchanged: false };
+    let is_known = found.files.is_empty();
     for (row, seen) in found.files {
         scan.note(row, seen);
     }
@@ -39,6 +40,7 @@ pub(super) fn run(catalog: Catalog, store: &Store, start: i64) -> Scan {
     if !found.folders.is_empty() || scan.catalog.area.roots().iter().any(is_new_root) {
         merge::rebuild(&mut scan, store, found.folders);
     } else {
+        scan.is_unchanged = is_known;
         scan.catalog.table.compact();
     }
     scan
@@ -52,7 +54,7 @@ pub(super) fn run_at(mut catalog: Catalog, store: &Store, start: i64, folder: us
         catalog.changed = true;
         catalog.table.insert(folder, name, id_hash(&path))
     });
-    let mut scan = Scan { catalog, touched: Vec::new(), start };
+    let mut scan = Scan { catalog, touched: Vec::new(), start, is_unchanged: false };
     if let Some(row) = row {
         scan.note(row, Seen::of(stat));
     }
