@@ -42,7 +42,7 @@ use crate::store::Store;
 
 use self::heads::Heads;
 use self::manifest::{ManifestFile, StaleDocuments};
-use self::table::{AGAIN, Code, EVENT, IN_INDEX, PROBLEM, Row, SHADOWED, SUPERSEDES, Table};
+use self::table::{AGAIN, Code, EVENT, IN_INDEX, LINKS, PROBLEM, Row, SHADOWED, SUPERSEDES, Table};
 
 /// The folder of the catalogs, below the cache folder.
 pub(crate) const FOLDER: &str = "catalog-v2";
@@ -253,6 +253,11 @@ impl Catalog {
     /// Returns whether the entry replaces others.
     pub fn supersedes_any(&self, row: RowId) -> bool {
         self.row(row).has(SUPERSEDES)
+    }
+
+    /// Returns whether the body of a row's file has links.
+    pub fn has_links(&self, row: RowId) -> bool {
+        self.row(row).has(LINKS)
     }
 
     /// Returns whether the entry is an event.
