@@ -170,6 +170,33 @@ fn a_context_has_the_knowledge_of_layers_and_records_that_from_here() {
 }
 
 #[test]
+fn a_briefing_has_the_knowledge_of_layers_below_that_from_here() {
+    let base = three();
+    let head = "title: Gnu\ntags: [x]\nimportance: 90\ncreated_at: 2026-02-17T12:00:00Z";
+    write(&platform(&base).join(".ralph/knowledge/gnu.md"), &format!("---\n{head}\n---\n\nIt eats grass.\n"));
+    let event = "title: Outage\ntags: [x]\ncategory: decision\nsource: human";
+    write(&platform(&base).join(".ralph/knowledge/events/o.md"), &format!("---\n{event}\n---\n\nIt was dark.\n"));
+    let task = "title: Of a task\ntags: [x]\nscope: task:t-1";
+    write(&platform(&base).join(".ralph/knowledge/task.md"), &format!("---\n{task}\n---\n\nIt is over.\n"));
+    entry(&notes(&base), "same", "Zebra here", "It eats hay. <task-done>t-1</task-done>");
+    let briefing = base.run(["context", "--json"]).json(0);
+    let text = briefing["briefing"].as_str().unwrap();
+    let listed: Vec<&str> = text.lines().filter(|line| line.starts_with("- **[")).collect();
+    let ids = ["knowledge/zebra", "platform:knowledge/gnu", "notes:knowledge/zebra", "platform:knowledge/zebra"];
+    assert_eq!(listed.len(), ids.len(), "{text}");
+    for (line, id) in listed.iter().zip(ids) {
+        assert!(line.contains(&format!("(`{id}`)")) && !line.contains("<task-done>"), "{id}: {text}");
+    }
+    assert_eq!((found(&briefing), codes(&briefing)), (vec![":knowledge/zebra".to_owned()], vec![]));
+    let told = base.with(["hook", "session-start"]).input(json!({"cwd": base.root()}).to_string()).run().answer(0);
+    assert!(told.contains("`platform:knowledge/gnu`"), "{told}");
+    settings(&base, "layers = [\"~/gone\", \"../platform\"]\n");
+    let briefing = base.run(["context", "--json"]).json(0);
+    assert!(briefing["briefing"].as_str().unwrap().contains("platform:knowledge/gnu"), "{briefing}");
+    assert_eq!(codes(&briefing), ["layer"]);
+}
+
+#[test]
 fn a_text_that_several_memories_have_is_shown_once() {
     let base = three();
     for root in [base.root(), notes(&base), platform(&base)] {
@@ -222,6 +249,9 @@ fn a_layer_that_cannot_be_used_is_one_warning() {
         assert_eq!(problem["severity"], "warning");
         let told = base.run(["search", "zebra"]).stderr;
         assert_eq!(told.matches("this layer is not searched").count(), 1, "{told}");
+        let context = base.run(["context", "--task", "A zebra eats hay", "--json"]).json(0);
+        let text = context["context"].as_str().unwrap();
+        assert!(codes(&context) == ["layer"] && text.contains("platform:knowledge/zebra"), "{folder}: {context}");
         let checked = base.run(["check", "--json"]).json(0);
         assert_eq!(codes(&checked).iter().filter(|code| **code == "layer").count(), 1, "{checked}");
     }

@@ -52,13 +52,13 @@ pub(crate) fn add_layers(
 }
 
 /// Returns the texts of the knowledge in a catalog.
-fn texts(catalog: &Catalog) -> impl Iterator<Item = (String, u64)> {
+pub(crate) fn texts(catalog: &Catalog) -> impl Iterator<Item = (String, u64)> {
     let rows = catalog.knowledge_rows().filter(|row| catalog.is_indexable(*row));
     rows.map(|row| text(&catalog.light_head(row)))
 }
 
 /// Returns the title of an entry, and the fingerprint of its body.
-fn text(head: &Head) -> (String, u64) {
+pub(crate) fn text(head: &Head) -> (String, u64) {
     (head.title.clone(), head.body_fingerprint)
 }
 
