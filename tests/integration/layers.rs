@@ -5,8 +5,9 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
+use ralph_memory::context::BriefingRequest;
 use ralph_memory::memory::{EntryChanges, EntryFilter, Report, StateFolders};
-use ralph_memory::{Hit, Kind, Knowledge, Memory, Query, Task};
+use ralph_memory::{Hit, Id, Kind, Knowledge, Memory, Query, Task};
 use serde_json::{Value, json};
 
 use crate::agent::Agent;
@@ -188,6 +189,8 @@ fn a_briefing_has_the_knowledge_of_layers_below_that_from_here() {
         assert!(line.contains(&format!("(`{id}`)")) && !line.contains("<task-done>"), "{id}: {text}");
     }
     assert_eq!((found(&briefing), codes(&briefing)), (vec![":knowledge/zebra".to_owned()], vec![]));
+    let briefing = with_layers(&base).briefing(&BriefingRequest::default()).unwrap();
+    assert_eq!(briefing.entries.iter().map(Id::as_str).collect::<Vec<_>>(), ["knowledge/zebra"]);
     let told = base.with(["hook", "session-start"]).input(json!({"cwd": base.root()}).to_string()).run().answer(0);
     assert!(told.contains("`platform:knowledge/gnu`"), "{told}");
     settings(&base, "layers = [\"~/gone\", \"../platform\"]\n");
@@ -214,9 +217,6 @@ fn a_text_that_several_memories_have_is_shown_once() {
 #[test]
 fn a_layer_that_cannot_be_used_is_one_warning() {
     type Prepare = fn(&TestBase);
-    let layer = |base: &TestBase| {
-        Memory::init(&base.home().join("notes")).unwrap();
-    };
     let cases: [(&str, &str, Prepare); 9] = [
         ("~/gone", "it has no `.ralph` folder", |_| {}),
         ("~/file", "it has no `.ralph` folder", |base| write(&base.home().join("file"), "")),
@@ -239,7 +239,6 @@ fn a_layer_that_cannot_be_used_is_one_warning() {
     ];
     for (folder, reason, prepare) in cases {
         let base = three();
-        layer(&base);
         prepare(&base);
         settings(&base, &format!("layers = [\"~/notes\", \"{folder}\", \"../platform\"]\n"));
         let answer = base.run(["search", "zebra", "--json"]).json(0);
@@ -250,8 +249,8 @@ fn a_layer_that_cannot_be_used_is_one_warning() {
         let told = base.run(["search", "zebra"]).stderr;
         assert_eq!(told.matches("this layer is not searched").count(), 1, "{told}");
         let context = base.run(["context", "--task", "A zebra eats hay", "--json"]).json(0);
-        let text = context["context"].as_str().unwrap();
-        assert!(codes(&context) == ["layer"] && text.contains("platform:knowledge/zebra"), "{folder}: {context}");
+        assert_eq!(codes(&context), ["layer"], "{folder}: {context}");
+        assert!(context.to_string().contains("platform:knowledge/zebra"), "{folder}: {context}");
         let checked = base.run(["check", "--json"]).json(0);
         assert_eq!(codes(&checked).iter().filter(|code| **code == "layer").count(), 1, "{checked}");
     }
@@ -351,9 +350,10 @@ fn listed(hits: &[Hit]) -> Found {
     hits.iter().map(|hit| (hit.entry.layer.clone(), hit.entry.id.to_string(), hit.score)).collect()
 }
 
-/// Returns what a search of copies of the memories without caches finds, merged here.
-fn expected(roots: &[(Option<&str>, &Path)], query: &Query) -> Found {
-    let (mut texts, mut merged) = (HashSet::new(), Vec::new());
+/// Returns what a search of copies of the memories without caches finds, merged here, and how many entries of layers an
+/// earlier memory has as well.
+fn expected(roots: &[(Option<&str>, &Path)], query: &Query) -> (Found, usize) {
+    let (mut texts, mut merged, mut n_known) = (HashSet::new(), Vec::new(), 0);
     for (layer, root) in roots {
         let copy = tempfile::tempdir().unwrap();
         for (path, bytes) in contents(&root.join(".ralph")) {
@@ -367,14 +367,16 @@ fn expected(roots: &[(Option<&str>, &Path)], query: &Query) -> Found {
         let text = |id| (memory.show(&id).unwrap().entry.summary.title, memory.show(&id).unwrap().entry.body);
         let kind = layer.map(|_| Kind::Knowledge);
         for hit in memory.search(&Query { kind, ..query.clone() }, 1_000).unwrap().hits {
-            if layer.is_none() || !texts.contains(&text(hit.entry.id.clone())) {
+            if layer.is_some() && texts.contains(&text(hit.entry.id.clone())) {
+                n_known += 1;
+            } else {
                 merged.push((layer.map(str::to_owned), hit.entry.id.to_string(), hit.score));
             }
         }
         texts.extend(own.into_iter().map(|entry| text(entry.id)));
     }
     merged.sort_by(|one, other| other.2.total_cmp(&one.2));
-    merged
+    (merged, n_known)
 }
 
 #[test]
@@ -384,13 +386,14 @@ fn scores_are_those_of_each_memory_whatever_happens_in_it() {
     let places = [(None, own.as_path()), (Some("notes"), notes.as_path()), (Some("platform"), platform.as_path())];
     let open = |root: &Path| Memory::open(root).unwrap().keeping_in(StateFolders::new([base.state_folder()]));
     let words = ["zebra", "gnu", "hay", "grass", "river", "stone"];
+    let mut n_same = 0;
     for seed in 1..=3 {
         let mut random = Random(seed);
         for step in 0..20 {
             let memory = open(random.pick(&places).1);
             let live = memory.list(&EntryFilter::default()).entries;
             let mut text = |n: usize| (0..n).map(|_| *random.pick(&words)).collect::<Vec<_>>().join(" ");
-            let (title, body) = (text(2), text(3));
+            let (title, body) = (text(1), text(1));
             match random.below(4) {
                 0 if live.len() > 2 => drop(memory.archive(&[random.pick(&live).id.clone()]).unwrap()),
                 1 if !live.is_empty() => {
@@ -403,12 +406,15 @@ fn scores_are_those_of_each_memory_whatever_happens_in_it() {
                         let _ = memory.restore(&entry.id, None);
                     }
                 }
-                _ => drop(memory.add(&Knowledge::new(title, ["x"], body)).unwrap()),
+                _ => drop(memory.add(&Knowledge::new(title, ["x"], body))),
             }
             let query = Query { text: format!("{} {}", random.pick(&words), random.pick(&words)), ..Query::default() };
             let found = with_layers(&base).search(&query, 1_000).unwrap();
             assert_eq!(found.problems, []);
-            assert_eq!(listed(&found.hits), expected(&places, &query), "seed {seed}, step {step}, {:?}", query.text);
+            let (expected, n_known) = expected(&places, &query);
+            assert_eq!(listed(&found.hits), expected, "seed {seed}, step {step}, {:?}", query.text);
+            n_same += n_known;
         }
     }
+    assert!(n_same > 10, "{n_same}");
 }
