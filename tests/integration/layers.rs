@@ -121,6 +121,8 @@ fn the_server_gives_agents_the_same() {
         let text = answer["content"][0]["text"].as_str().unwrap();
         assert!(text.contains(marked) && text.find("Zebra here") < text.find("Zebra there"), "{text}");
     }
+    let note = call("search_memory", json!({"query": "zebra"}))["structuredContent"]["note"].clone();
+    assert_eq!(note, "read_entry shows one in full. It takes the id of a layer's entry as `LAYER:ID`.");
     let read = call("read_entry", json!({"id": "notes:knowledge/zebra"}));
     assert!(read["content"][0]["text"].as_str().unwrap().contains("Zebra there"), "{read}");
 }

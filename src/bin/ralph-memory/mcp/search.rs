@@ -145,6 +145,8 @@ fn matches(memory: &Memory, query: &str, found: SearchResults, limit: usize) -> 
         }
         _ => "read_entry shows one in full.".to_owned(),
     };
+    let is_layered = views.iter().any(|view| view.summary.layer.is_some());
+    let note = if is_layered { note + " It takes the id of a layer's entry as `LAYER:ID`." } else { note };
     json!({"entries": views, "note": note, "problems": found.problems})
 }
 
