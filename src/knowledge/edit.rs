@@ -168,7 +168,8 @@ impl EditReview<'_> {
         let title = &self.before.title;
         if !title.is_empty() && !leads_on(title) {
             let links = |row: &RowId| self.live.head(*row).links.iter().any(|link| fold(&link.target) == fold(title));
-            let rows = self.live.knowledge_rows().filter(|row| self.live.is_indexable(*row) && Some(*row) != self.row);
+            let rows = self.live.knowledge_rows().filter(|row| self.live.has_links(*row) && Some(*row) != self.row);
+            let rows = rows.filter(|row| self.live.is_indexable(*row));
             problems.extend(rows.filter(links).map(|row| {
                 let message = format!("the link `[[{title}]]` leads to no entry any more");
                 let hint =

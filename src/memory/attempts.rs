@@ -137,6 +137,7 @@ impl Memory {
     /// records the message, and what was read stays indexed. The process may end at any moment after the first question.
     pub fn hook(mut self, call: &HookCall, is_over: &dyn Fn() -> bool) -> HookAnswer {
         self.workspace.is_hurried = true;
+        self.workspace.answer_once();
         let _operation = self.operation("hook");
         sessions::fire(&mut self.workspace, &self.state_folders, call, is_over)
     }

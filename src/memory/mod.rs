@@ -207,6 +207,7 @@ impl Memory {
             observer: None,
             lock_timeout: LOCK_TIMEOUT,
             is_hurried: false,
+            unchanged: None,
             feature: None,
             is_withheld: false,
             as_of: None,
@@ -218,6 +219,14 @@ impl Memory {
     #[must_use]
     pub fn with_clock(mut self, clock: impl Fn() -> SystemTime + Send + Sync + 'static) -> Memory {
         self.workspace.clock = Arc::new(clock);
+        self
+    }
+
+    /// Lets the memory examine its files once, for a process that gives one answer and ends: what others change
+    /// meanwhile is not in the answer.
+    #[must_use]
+    pub fn for_one_answer(mut self) -> Memory {
+        self.workspace.answer_once();
         self
     }
 

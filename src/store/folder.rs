@@ -115,6 +115,17 @@ impl Folder {
         self.stat_of_os(OsStr::new(name))
     }
 
+    /// Returns the metadata of `name` in a folder in this one; only the link at the end of a path is not followed.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Folder::stat_of`].
+    pub(crate) fn stat_in(&self, folder: &str, name: &str) -> io::Result<FileStat> {
+        check_name(folder)?;
+        check_name(name)?;
+        self.stat_of_os(OsStr::new(&format!("{folder}/{name}")))
+    }
+
     /// Returns whether whatever has this name belongs to another user, who wrote it while using this memory or gave it
     /// to this user.
     pub(crate) fn is_of_other_user(&self, name: &str) -> bool {

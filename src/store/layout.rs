@@ -8,6 +8,7 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::clone::GitClone;
 use super::common::{CommonFolder, path_of_copy};
@@ -39,6 +40,8 @@ pub struct Store {
     pub(super) user_key: UserKey,
     common: CommonFolder,
     is_read_only: bool,
+    /// How many changes of files this process began.
+    pub(super) n_changes: AtomicU64,
 }
 
 impl Store {
@@ -72,6 +75,7 @@ impl Store {
             user_key: UserKey::default(),
             common: CommonFolder::default(),
             is_read_only: false,
+            n_changes: AtomicU64::new(0),
         })
     }
 
@@ -135,6 +139,11 @@ impl Store {
     /// Returns the folder that holds `.ralph/`, as an absolute path.
     pub fn root(&self) -> &Path {
         &self.root
+    }
+
+    /// Returns how many changes of files this process began.
+    pub(crate) fn n_changes(&self) -> u64 {
+        self.n_changes.load(Ordering::Relaxed)
     }
 
     /// Returns the path of `.ralph/`.

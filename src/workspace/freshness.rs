@@ -3,6 +3,7 @@
 use std::fs;
 use std::hash::{BuildHasher as _, RandomState};
 use std::path::PathBuf;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime};
 
 use serde::Serialize;
@@ -201,7 +202,19 @@ impl Workspace {
     /// Checks every file of an area, and opens none.
     fn scan(&self, area: Area, committed: Option<&Committed>) -> Scan {
         let _scanning = self.doing(Work::Scanning, None);
-        Catalog::scan(&self.store, area, committed.map(Committed::id), SystemTime::now())
+        let (store, id, now) = (&self.store, committed.map(Committed::id), SystemTime::now());
+        let Some(unchanged) = self.unchanged.as_ref().map(|unchanged| &unchanged[area as usize]) else {
+            return Catalog::scan(store, area, id, now);
+        };
+        let n_changes = store.n_changes();
+        if unchanged.load(Ordering::Relaxed) == n_changes {
+            return Catalog::scanned(store, area, id, now);
+        }
+        let scan = Catalog::scan(store, area, id, now);
+        if scan.is_unchanged() {
+            unchanged.store(n_changes, Ordering::Relaxed);
+        }
+        scan
     }
 
     /// Reads the changed files of a scan, as this work, until the time `is_over`.
@@ -393,6 +406,7 @@ mod tests {
 
     use super::*;
     use crate::context::{Request, Task};
+    use crate::entry::Knowledge;
     use crate::memory::Memory;
     use crate::search::retrieve::Query;
 
@@ -412,6 +426,23 @@ mod tests {
     fn found(memory: &Memory) -> Vec<String> {
         let query = Query { text: "walrus".into(), ..Query::default() };
         memory.search(&query, 10).unwrap().hits.into_iter().map(|hit| hit.entry.id.to_string()).collect()
+    }
+
+    #[test]
+    fn a_process_that_gives_one_answer_examines_the_files_again_after_a_change_of_its_own() {
+        let (folder, memory) = memory();
+        let memory = memory.for_one_answer();
+        let workspace = &memory.workspace;
+        // Files that were written just now are examined each time.
+        while !workspace.scan(Area::Live, workspace.committed(Area::Live).as_ref()).is_unchanged() {
+            found(&memory);
+        }
+        fs::write(folder.path().join(".ralph/knowledge/other.md"), "---\ntitle: Other\ntags: [x]\n---\nx\n").unwrap();
+        assert_eq!(memory.workspace.catalog(Area::Live).len(), 40);
+        memory.add(&Knowledge::new("Own", ["x"], "Own.")).unwrap();
+        assert_eq!(memory.workspace.catalog(Area::Live).len(), 42);
+        // Another process that answers sees everything.
+        assert_eq!(Memory::open(folder.path()).unwrap().workspace.catalog(Area::Live).len(), 42);
     }
 
     /// A disk changed a file without a change of its stat: nothing shows that it is damaged.

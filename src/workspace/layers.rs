@@ -73,6 +73,7 @@ impl Workspace {
             settings_problems: Vec::new(),
             clock: Arc::clone(&self.clock),
             observer: None,
+            unchanged: None,
             feature: self.feature.clone(),
             ..*self
         };

@@ -78,6 +78,7 @@ impl Workspace {
         let longest = if self.is_hurried { Duration::ZERO } else { MAX_WAIT };
         let busy = repository.as_ref().and_then(|repository| wait(repository, longest)).map(|path| busy(&path));
         drop(waiting);
+        self.examine_again();
         let changed = repository.as_ref().and_then(Repository::changed);
         Ok(EntryLock { lock, repository, changed, longest_wait: longest, busy })
     }

@@ -16,6 +16,7 @@ pub(crate) mod watch;
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
 use chrono::{DateTime, Utc};
@@ -56,6 +57,9 @@ pub(crate) struct Workspace {
     /// Whether a client waits for this process: it waits for a lock only briefly, for git and the index's lock not at
     /// all, and a search neither builds nor extends the index.
     pub(crate) is_hurried: bool,
+    /// For a process that gives one answer: the number of changes by this process up to which each area was found unchanged.
+    /// Such a process examines the files once, and again after it changed one.
+    pub(crate) unchanged: Option<[AtomicU64; 2]>,
     /// The feature of the agent that asks: answers contain nothing of another one.
     pub(crate) feature: Option<String>,
     /// Whether the memory is withheld from the agent that asks, by experiment: answers contain only the rules of people.
@@ -65,6 +69,16 @@ pub(crate) struct Workspace {
 }
 
 impl Workspace {
+    /// Examines the files once, for a process that gives one answer.
+    pub(crate) fn answer_once(&mut self) {
+        self.unchanged = Some([u64::MAX; 2].map(AtomicU64::new));
+    }
+
+    /// Examines the files again, for what others wrote before this process got the lock.
+    fn examine_again(&self) {
+        self.unchanged.iter().flatten().for_each(|unchanged| unchanged.store(u64::MAX, Ordering::Relaxed));
+    }
+
     /// Returns the folder that holds `.ralph/`.
     pub(crate) fn root(&self) -> &Path {
         self.store.root()

@@ -42,7 +42,7 @@ use crate::store::Store;
 
 use self::heads::Heads;
 use self::manifest::{ManifestFile, StaleDocuments};
-use self::table::{AGAIN, Code, EVENT, IN_INDEX, PROBLEM, Row, SHADOWED, SUPERSEDES, Table};
+use self::table::{AGAIN, Code, EVENT, IN_INDEX, LINKS, PROBLEM, Row, SHADOWED, SUPERSEDES, Table};
 
 /// The folder of the catalogs, below the cache folder.
 pub(crate) const FOLDER: &str = "catalog-v2";
@@ -135,6 +135,13 @@ impl Catalog {
         let mut catalog = Catalog::load(store, area, index_id);
         catalog.root_problems = listing::root_problems(store, area);
         walk::run(catalog, store, nanoseconds(now))
+    }
+
+    /// Returns the catalog as it was saved, for a process that has just found each file as it says.
+    pub fn scanned(store: &Store, area: Area, index_id: Option<&str>, now: SystemTime) -> Scan {
+        let mut catalog = Catalog::load(store, area, index_id);
+        catalog.root_problems = listing::root_problems(store, area);
+        Scan { catalog, touched: Vec::new(), start: nanoseconds(now), is_unchanged: true }
     }
 
     /// Examines one file again, which this process has just written, and keeps the rest.
@@ -246,6 +253,11 @@ impl Catalog {
     /// Returns whether the entry replaces others.
     pub fn supersedes_any(&self, row: RowId) -> bool {
         self.row(row).has(SUPERSEDES)
+    }
+
+    /// Returns whether the body of a row's file has links.
+    pub fn has_links(&self, row: RowId) -> bool {
+        self.row(row).has(LINKS)
     }
 
     /// Returns whether the entry is an event.

@@ -13,9 +13,16 @@ pub struct Scan {
     pub(super) touched: Vec<u32>,
     /// When the scan began, in nanoseconds since 1970.
     pub(super) start: i64,
+    /// Whether each file is as the catalog has it.
+    pub(super) is_unchanged: bool,
 }
 
 impl Scan {
+    /// Returns whether each file was as the catalog has it.
+    pub fn is_unchanged(&self) -> bool {
+        self.is_unchanged
+    }
+
     /// Returns the maximum number of rows that phase 2 reports: those whose files changed, or may have, and those that
     /// are not in the committed index.
     pub fn n_pending(&self) -> usize {

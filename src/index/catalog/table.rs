@@ -37,6 +37,8 @@ pub(super) const NOT_TEXT: u16 = 1 << 6;
 pub(super) const EVENT: u16 = 1 << 7;
 /// One of its head's problems is an error.
 pub(super) const ERROR: u16 = 1 << 11;
+/// Its body has links.
+pub(super) const LINKS: u16 = 1 << 15;
 /// Where the number of a [`Code`] is kept.
 const CODE_SHIFT: u16 = 8;
 const CODE_MASK: u16 = 0b111 << CODE_SHIFT;
@@ -47,7 +49,8 @@ pub(super) const FRESH: u16 = 1 << 13;
 /// The file existed and is gone.
 pub(super) const GONE: u16 = 1 << 14;
 /// The flags that are stored.
-const STORED: u16 = AGAIN | PROBLEM | ALIASES | SUPERSEDES | IN_INDEX | SHADOWED | NOT_TEXT | EVENT | ERROR | CODE_MASK;
+const STORED: u16 =
+    AGAIN | PROBLEM | ALIASES | SUPERSEDES | IN_INDEX | SHADOWED | NOT_TEXT | EVENT | ERROR | CODE_MASK | LINKS;
 
 /// One file. In the manifest a row has the same form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]

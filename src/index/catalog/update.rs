@@ -12,7 +12,8 @@ use super::Catalog;
 use super::listing::{is_shortage, os_number};
 use super::scan::Scan;
 use super::table::{
-    AGAIN, ALIASES, Code, ERROR, EVENT, IN_INDEX, NOT_TEXT, PROBLEM, RowId, SHADOWED, SUPERSEDES, UNREAD, hash_of_name,
+    AGAIN, ALIASES, Code, ERROR, EVENT, IN_INDEX, LINKS, NOT_TEXT, PROBLEM, RowId, SHADOWED, SUPERSEDES, UNREAD,
+    hash_of_name,
 };
 use crate::entry::knowledge::{Class, class};
 use crate::entry::{self, Entry, Head, Id};
@@ -205,6 +206,7 @@ impl Catalog {
         row.set(ERROR, head.problems.iter().any(|problem| problem.severity == Severity::Error));
         row.set(ALIASES, !head.aliases.is_empty());
         row.set(SUPERSEDES, !head.supersedes.is_empty());
+        row.set(LINKS, !head.links.is_empty());
         row.set(EVENT, class(head.category.as_deref()) == Class::Event);
         self.heads.put(row, path, head);
     }

@@ -107,7 +107,7 @@ fn links_to<F: FnOnce() -> EntryNames>(names: &LazyCell<EntryNames, F>, live: &C
         let other = live.id(row).filter(|other| other != id)?;
         Some(EntryLink { id: Some(other), text: head.title, line })
     };
-    live.rows().filter(|row| live.is_indexable(*row)).filter_map(first).collect()
+    live.rows().filter(|row| live.has_links(*row) && live.is_indexable(*row)).filter_map(first).collect()
 }
 
 /// Returns all of an entry's frontmatter; null if it cannot be read.

@@ -8,6 +8,7 @@
 
 use std::io;
 use std::path::PathBuf;
+use std::sync::atomic::Ordering;
 
 use chrono::{DateTime, Utc};
 
@@ -53,6 +54,7 @@ impl Store {
 
     /// Logs a change that is about to be made, with the bytes that it would lose.
     pub(super) fn before(&self, change: &LoggedChange, raw: &[u8]) -> io::Result<()> {
+        self.n_changes.fetch_add(1, Ordering::Relaxed);
         let write_down = |current: &mut Current| {
             if current.puts_back {
                 return Ok(());

@@ -52,7 +52,7 @@ enum CheckFormat {
 }
 
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &CheckArgs) -> anyhow::Result<Exit> {
-    let memory = globals.open()?;
+    let memory = globals.open()?.for_one_answer();
     if args.register_merge_driver {
         return register_merge_driver(ui, &memory);
     }

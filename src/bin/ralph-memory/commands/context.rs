@@ -129,7 +129,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: ContextArgs) -> anyh
         return brief(ui, &memory, budget);
     }
     let task = args.task.task()?;
-    let memory = globals.open()?;
+    let memory = globals.open()?.for_one_answer();
     let task = Task { files: project_paths::of_project(&memory, &task.files)?, ..task };
     let run = args.run.or_else(run_of_environment);
     let asker = run.clone().or_else(|| session_of_environment(&memory));

@@ -20,7 +20,7 @@ const MAX_STUCK: usize = 3;
 
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals) -> anyhow::Result<Exit> {
     match globals.open() {
-        Ok(memory) => show(ui, &memory)?,
+        Ok(memory) => show(ui, &memory.for_one_answer())?,
         Err(error) => match error.downcast_ref() {
             Some(Error::NoMemory { start, .. }) => show_nothing(ui, start)?,
             _ => return Err(error),

@@ -277,14 +277,15 @@ fn check_entries(material: &Material, context: &Context) {
     }
 }
 
-/// Nothing is cut while a quarter of the budget is free, and no section exceeds its limit.
+/// Nothing is cut while a third of the budget is free, and no section exceeds its limit. An attempt of the journal is left
+/// out whole, and four long ones may each take more than a quarter.
 fn check_use(material: &Material, context: &Context, budget: Budget, body_words: usize) {
     let text = &context.text;
     let [.., journal, knowledge, _, _] = sections::lengths(text);
     assert!(journal <= 12_000 && knowledge <= 8_000, "{journal} {knowledge}");
     let cost = budget.cost(text);
     let all = build(material, Budget { amount: 1_000_000, ..budget }, body_words);
-    assert!(cost * 4 >= budget.amount * 3 || *text == all.text, "{cost} of {}\n{text}", budget.amount);
+    assert!(cost * 3 >= budget.amount * 2 || *text == all.text, "{cost} of {}\n{text}", budget.amount);
 }
 
 proptest! {

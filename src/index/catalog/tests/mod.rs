@@ -396,6 +396,8 @@ fn sees_folders_change() {
     check(other, &[J, A, (b, "new")], &[b], &[b]);
     // A folder becomes a link to itself: its content does not count.
     check("mv knowledge/sub elsewhere; ln ../elsewhere knowledge/sub", &[J, A], &[], &[b]);
+    // So does the one above.
+    check("mv knowledge elsewhere; ln elsewhere knowledge", &[J], &[], &[a, b]);
 }
 
 #[test]

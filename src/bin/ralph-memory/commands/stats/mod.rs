@@ -56,7 +56,7 @@ fn changed_setting(text: &str) -> Result<(String, String), String> {
 }
 
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &StatsArgs) -> anyhow::Result<Exit> {
-    let memory = globals.open()?;
+    let memory = globals.open()?.for_one_answer();
     let since = args.since.map(|since| since.from(globals.now()));
     let filter = StatsFilter { feature: args.feature.clone(), since };
     if args.effect {
