@@ -136,6 +136,16 @@ impl Id {
         &self.0
     }
 
+    /// Returns the id as a layer's name comes before it. Nothing here has it.
+    pub(crate) fn in_layer(&self, layer: &str) -> Id {
+        Id(format!("{layer}:{self}"))
+    }
+
+    /// Returns whether it names an entry of a layer.
+    pub(crate) fn is_in_layer(&self) -> bool {
+        !["knowledge/", "journal/"].iter().any(|kind| self.0.starts_with(kind))
+    }
+
     /// Returns the kind of entry that it names.
     pub fn kind(&self) -> Kind {
         if self.0.starts_with("journal/") { Kind::Journal } else { Kind::Knowledge }

@@ -61,6 +61,9 @@ pub struct EntrySummary {
     pub expired: bool,
     /// Whether a live entry that has not expired replaces it.
     pub superseded: bool,
+    /// The layer that it is in: another memory that was searched with this one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub layer: Option<String>,
 }
 
 impl EntrySummary {
@@ -91,6 +94,7 @@ impl EntrySummary {
             created_at: head.created_at.map(timestamp),
             updated_at: head.updated_at.map(timestamp),
             archived,
+            layer: None,
         }
     }
 }

@@ -52,6 +52,7 @@ impl Memory {
     /// ```
     pub fn check_with(&self, semantic: SemanticStatus, others: Vec<Problem>) -> CheckReport {
         let mut others = others;
+        others.extend(self.workspace.layers().1);
         others.extend(bad_attempts(&self.workspace));
         others.extend(kept_problems(&self.workspace, &self.state_folders).1);
         diagnostics::check(&self.workspace, semantic, others)

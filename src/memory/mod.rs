@@ -15,6 +15,7 @@ mod vectors;
 mod watch;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use crate::error::{Error, Result};
@@ -22,7 +23,7 @@ use crate::search::semantic::SemanticMemory;
 use crate::settings::{Origin, Settings};
 use crate::store::{Store, Trust};
 use crate::text::secret;
-use crate::workspace::{self, CONFIG, LOCK_TIMEOUT, Workspace};
+use crate::workspace::{self, LOCK_TIMEOUT, Workspace, read_config};
 
 pub use crate::context::Run;
 pub use crate::diagnostics::{CheckReport, FixReport};
@@ -188,19 +189,7 @@ impl Memory {
     }
 
     fn with_settings(store: Store, mut settings: Settings, variables: &[(&str, &str)]) -> Result<Memory> {
-        let path = store.memory().join(CONFIG);
-        let shown = format!(".ralph/{CONFIG}");
-        let mut problems = match store.read(CONFIG) {
-            Ok(file) => {
-                let text = String::from_utf8(file.bytes).map_err(|_| crate::error::Error::Settings {
-                    place: shown.clone(),
-                    reason: "it is not UTF-8".to_owned(),
-                })?;
-                settings.read_file(&text, &shown, Origin::Project)?
-            }
-            Err(crate::store::Unreadable::Missing) => Vec::new(),
-            Err(unreadable) => return Err(unreadable.into_error(path)),
-        };
+        let mut problems = read_config(&store, &mut settings)?;
         problems.extend(settings.read_env(variables.iter().copied())?);
         Ok(Memory::of(store, settings, problems))
     }
@@ -214,7 +203,7 @@ impl Memory {
             store,
             settings,
             settings_problems: problems,
-            clock: Box::new(SystemTime::now),
+            clock: Arc::new(SystemTime::now),
             observer: None,
             lock_timeout: LOCK_TIMEOUT,
             is_hurried: false,
@@ -229,7 +218,7 @@ impl Memory {
     /// Lets the memory take the time from `clock`, for results that must be the same each time.
     #[must_use]
     pub fn with_clock(mut self, clock: impl Fn() -> SystemTime + Send + Sync + 'static) -> Memory {
-        self.workspace.clock = Box::new(clock);
+        self.workspace.clock = Arc::new(clock);
         self
     }
 
@@ -404,7 +393,5 @@ impl Memory {
 
 /// Opens the nearest memory upward, of an owner whom the settings or this process's user make trusted.
 fn discover(start: &Path, settings: &Settings) -> Result<Store> {
-    let sudo_uid = std::env::var("SUDO_UID").ok();
-    let user = rustix::process::geteuid().as_raw();
-    Store::discover(start, &Trust::new(user, sudo_uid.as_deref(), &settings.safe_directories))
+    Store::discover(start, &Trust::of_process(&settings.safe_directories))
 }

@@ -22,6 +22,11 @@ impl Memory {
         queries::show(&self.workspace, id)
     }
 
+    /// Returns one entry of a layer, and its mark; `None` if the settings name no such layer.
+    pub fn show_in_layer(&self, layer: &str, id: &Id) -> Option<Result<ShowResult>> {
+        queries::show_in_layer(&self.workspace, layer, id)
+    }
+
     /// Returns the entries that the filter accepts, in the order of their paths. Files that are broken are among them as
     /// far as they can be read.
     ///
@@ -58,7 +63,7 @@ impl Memory {
         queries::usage(&self.workspace)
     }
 
-    /// Returns the `limit` entries that match best, best first.
+    /// Returns the `limit` entries that match best, best first, those of layers among them.
     ///
     /// # Errors
     ///

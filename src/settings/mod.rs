@@ -77,7 +77,7 @@ mod tests {
     }
 
     /// Every setting with a value that is not its default.
-    const OTHER_VALUES: [(&str, &str); 34] = [
+    const OTHER_VALUES: [(&str, &str); 35] = [
         ("search.limit", "1"),
         ("context.budget", "1"),
         ("strategy.name", "\"fixed\""),
@@ -98,6 +98,7 @@ mod tests {
         ("experiment.share", "0.2"),
         ("secrets.allowed", "[\"0123abcd\"]"),
         ("safe.directories", "[\"/srv/project\", \"/srv/*\", \"*\"]"),
+        ("layers", "[\"~/notes\", \"../platform\"]"),
         ("maintenance.learnings", "1"),
         ("maintenance.automatic", "true"),
         ("semantic.weight", "0"),
@@ -281,7 +282,7 @@ mod tests {
             keys,
             [
                 &["run.agent", "run.verify", "run.summarize", "git.commit", "sessions.record", "experiment.share"][..],
-                &["safe.directories"],
+                &["safe.directories", "layers"],
                 &of_servers
             ]
             .concat()
@@ -296,6 +297,7 @@ mod tests {
                 "ollama.url" | "qdrant.url" | "qdrant.collection" | "qdrant.project" => "address-in-project",
                 "qdrant.api_key" => "key-in-project",
                 "safe.directories" => "trust-in-project",
+                "layers" => "layers-in-project",
                 "git.commit" => "commit-in-project",
                 "sessions.record" => "recording-in-project",
                 "experiment.share" => "experiment-in-project",

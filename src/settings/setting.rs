@@ -12,6 +12,7 @@ pub(super) const SENDS: Option<OwnReason> = Some(("address-in-project", "names a
 pub(super) const PLACE: Option<OwnReason> = Some(("address-in-project", "names a place on a server"));
 pub(super) const SECRET: Option<OwnReason> = Some(("key-in-project", "is a secret"));
 pub(super) const TRUST: Option<OwnReason> = Some(("trust-in-project", "decides whose memories are used"));
+pub(super) const LAYERS: Option<OwnReason> = Some(("layers-in-project", "names other memories to read"));
 pub(super) const COMMITS: Option<OwnReason> = Some(("commit-in-project", "lets the program write to the repository"));
 pub(super) const RECORDS: Option<OwnReason> =
     Some(("recording-in-project", "decides what is written down of a person's sessions"));
@@ -45,7 +46,7 @@ impl Setting {
     }
 
     /// Returns whether a project's file may not set it. That is so if it names a command, configures a server, is a
-    /// secret, decides about trust, lets the program write to the repository, or decides what is recorded of a person or
+    /// secret, decides about trust, names other memories, lets the program write to the repository, or decides what is recorded of a person or
     /// withheld from a person's agents.
     pub(crate) fn is_users_own(&self) -> bool {
         self.own.is_some()

@@ -1,13 +1,13 @@
 //! All settings: one row each, in the order in which they are listed.
 
 use super::setting::{
-    ANYONE, COMMAND, COMMITS, EXPERIMENTS, PLACE, RECORDS, SECRET, SENDS, SERVER, Setting, TRUST, inline_table,
+    ANYONE, COMMAND, COMMITS, EXPERIMENTS, LAYERS, PLACE, RECORDS, SECRET, SENDS, SERVER, Setting, TRUST, inline_table,
     settings,
 };
 use super::value::ValueRule::{self, OfType, Within};
 use super::value::{
-    ADDRESS, COMMAND_LINE, FINGERPRINTS, FOLDERS, KEY, MODELS, NAME, RawValue, SettingValue, TableField, set_table,
-    shown_table, words,
+    ADDRESS, COMMAND_LINE, FINGERPRINTS, FOLDERS, KEY, MEMORIES, MODELS, NAME, RawValue, SettingValue, TableField,
+    set_table, shown_table, words,
 };
 use super::{CommitPolicy, ProgressKind, SessionRecording, Strategy};
 
@@ -82,6 +82,8 @@ settings! {
         "fingerprints of texts that look like secrets but are not";
     pub safe_directories: Vec<String> = Vec::new(), "safe.directories", FOLDERS, TRUST,
         "folders whose `.ralph/` may belong to another user; `/path/*` for all folders below one, `*` for all";
+    pub(crate) layers: Vec<String> = Vec::new(), "layers", MEMORIES, LAYERS,
+        "folders of other memories that are searched with this one and never changed; a relative path starts at the folder that holds `.ralph/`";
 
     @group maintenance: MaintenanceSettings, "`maintenance.learnings` and so on: when the memory is tidied.";
     @group semantic: SemanticSettings, "`semantic.weight` and so on: the weight of meaning compared with words.";

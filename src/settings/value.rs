@@ -51,6 +51,8 @@ pub(super) const FOLDERS: ValueRule =
     ValueRule::Form("a list of absolute paths, of which the last part may be `*`, or `*`", |folders| {
         folders.iter().all(|folder| folder == "*" || folder.starts_with('/'))
     });
+pub(super) const MEMORIES: ValueRule =
+    ValueRule::Form("a list of folders", |folders| folders.iter().all(|folder| !folder.is_empty()));
 pub(super) const ADDRESS: ValueRule = ValueRule::Form("an address such as `http://localhost:11434`", |addresses| {
     addresses.iter().all(|address| address.is_empty() || is_address(address))
 });

@@ -39,6 +39,7 @@ pub struct Store {
     pub(super) undo_log: Arc<UndoLog>,
     pub(super) user_key: UserKey,
     common: CommonFolder,
+    is_read_only: bool,
     /// How many changes of files this process began.
     pub(super) n_changes: AtomicU64,
 }
@@ -73,8 +74,25 @@ impl Store {
             undo_log: Arc::default(),
             user_key: UserKey::default(),
             common: CommonFolder::default(),
+            is_read_only: false,
             n_changes: AtomicU64::new(0),
         })
+    }
+
+    /// Opens another memory of a user whom `trust` names, to read it: nothing is made or locked in it. The key of the cache
+    /// is the one of this memory.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Store::open`], and [`Error::ForeignOwner`].
+    pub(crate) fn open_other(&self, root: &Path, trust: &Trust<'_>) -> Result<Store> {
+        let other = Store::open(root)?.owned(trust)?;
+        Ok(Store { is_read_only: true, user_key: self.user_key.clone(), ..other })
+    }
+
+    /// Fails if nothing may be made here.
+    pub(super) fn check_writable(&self) -> io::Result<()> {
+        if self.is_read_only { Err(io::ErrorKind::ReadOnlyFilesystem.into()) } else { Ok(()) }
     }
 
     /// Returns the nearest folder above `start` that has a memory, whoever owns it.

@@ -20,6 +20,7 @@ impl Store {
     /// Opens the folder at `path` below `.ralph/`, and creates its missing parts, except `.ralph/` itself. They are not made
     /// durable.
     pub(super) fn make_folders(&self, path: &str) -> io::Result<Folder> {
+        self.check_writable()?;
         let is_private = PRIVATE.contains(&path.split('/').next().unwrap_or_default());
         let mode = if is_private { PRIVATE_FOLDER } else { NEW_FOLDER };
         self.folder("")?.make_folders(path, mode, Durability::Unsynced, &mut |_| Ok(()))

@@ -23,6 +23,12 @@ impl<'a> Trust<'a> {
         Trust { user, invoker: sudo_uid.filter(|_| user == 0).and_then(|id| id.parse().ok()), safe }
     }
 
+    /// Returns the rules for this process, with these folders of the settings.
+    pub fn of_process(safe: &'a [String]) -> Trust<'a> {
+        let sudo_uid = std::env::var("SUDO_UID").ok();
+        Trust::new(rustix::process::geteuid().as_raw(), sudo_uid.as_deref(), safe)
+    }
+
     /// Returns whether the memories of this user are trusted.
     pub(super) fn is_own(&self, owner: u32) -> bool {
         owner == self.user || self.invoker == Some(owner)

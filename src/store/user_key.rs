@@ -29,7 +29,7 @@ const OTHERS: Mode = Mode::RWXG.union(Mode::RWXO);
 static OF_PROCESS: OnceLock<SealKey> = OnceLock::new();
 
 /// The key, and where it is kept.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct UserKey {
     /// In the order in which they are tried.
     folders: Vec<PathBuf>,

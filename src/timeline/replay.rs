@@ -7,6 +7,7 @@
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use serde::Serialize;
 
@@ -233,7 +234,7 @@ fn tokens(workspace: &Workspace, known: &HashMap<Id, KnownEntry>, streaks: &[Str
 fn rebuilt(workspace: &mut Workspace, semantic: &SemanticMemory, attempt: &AttemptSummary) -> Result<Shown> {
     let at = attempt.began_at;
     workspace.as_of = Some(at);
-    workspace.clock = Box::new(move || at.into());
+    workspace.clock = Arc::new(move || at.into());
     workspace.settings.experiment_share = 0.0;
     let task = Task {
         id: attempt.task_id.clone(),

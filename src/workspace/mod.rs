@@ -8,12 +8,14 @@ mod entries;
 mod freshness;
 mod hints;
 mod init;
+mod layers;
 mod locking;
 mod merge_driver;
 mod secrets;
 pub(crate) mod watch;
 
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
@@ -33,6 +35,7 @@ pub use freshness::Rebuilt;
 pub(crate) use freshness::View;
 pub use init::Initialised;
 pub(crate) use init::{CONFIG, init};
+pub(crate) use layers::read_config;
 pub(crate) use locking::EntryLock;
 pub use merge_driver::MergeDriverRegistration;
 
@@ -47,7 +50,7 @@ pub(crate) struct Workspace {
     pub(crate) settings: Settings,
     /// The problems of the settings files.
     pub(crate) settings_problems: Vec<Problem>,
-    pub(crate) clock: Box<dyn Fn() -> SystemTime + Send + Sync>,
+    pub(crate) clock: Arc<dyn Fn() -> SystemTime + Send + Sync>,
     pub(crate) observer: Option<Observer>,
     /// How long a writing call waits for another one.
     pub(crate) lock_timeout: Duration,

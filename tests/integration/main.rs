@@ -89,6 +89,7 @@ mod knowledge; // effects of adding, superseding and restoring on existing entri
 mod last_step; // makes the steps after an agent's end fail
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod last_steps; // small sizes of that campaign
+mod layers; // other memories that are searched with this one
 mod leaks; // how many secrets are found
 mod lessons; // faults of other memory tools, one test each
 mod limits; // limits on time, cost, tokens and output of a run

@@ -5,7 +5,7 @@
 use std::io;
 
 use ralph_memory::entry::EntrySummary;
-use ralph_memory::memory::{EntryView, Written};
+use ralph_memory::memory::{EntryView, ShowResult, Written};
 use ralph_memory::text::{for_terminal, printed_command, with_invisible_shown};
 use ralph_memory::{Id, Memory};
 use serde_json::Value;
@@ -48,6 +48,17 @@ pub(crate) fn listed_for_agent(memory: &Memory, entries: Vec<EntrySummary>, quer
     let mut listed = serde_json::to_value(entries)?;
     each_text(&mut listed, usize::MAX, &with_invisible_shown);
     Ok(listed)
+}
+
+/// Returns the id of an entry as answers show it: that of a layer's entry comes after the layer's name.
+pub(crate) fn shown_id(entry: &EntrySummary) -> String {
+    entry.layer.as_ref().map_or_else(|| entry.id.to_string(), |layer| format!("{layer}:{}", entry.id))
+}
+
+/// Returns the entry of a layer that `LAYER:ID` names; `None` if it names no layer.
+pub(crate) fn in_layer(memory: &Memory, text: &str) -> Option<ralph_memory::Result<ShowResult>> {
+    let (layer, id) = text.trim().split_once(':')?;
+    memory.show_in_layer(layer, &Id::parse(id)?)
 }
 
 /// Returns what a list says behind an entry that is not current.

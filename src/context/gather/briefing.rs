@@ -16,11 +16,12 @@ use crate::context::{Briefing, BriefingRequest, Budget, NumberedAttempt, Referen
 use crate::entry::knowledge::{Class, class, unsettled};
 use crate::entry::path::is_pattern;
 use crate::entry::{Head, Id, Outcome, Scope};
-use crate::error::Result;
+use crate::error::{Problem, Result};
 use crate::index::Snapshot;
 use crate::index::catalog::{Area, Catalog, RowId};
 use crate::journal;
 use crate::journal::history::{self, AttemptSummary, TaskRecord, Usage};
+use crate::knowledge::queries::{text, texts};
 use crate::knowledge::{Staleness, beyond_caps};
 use crate::search::retrieve::superseded;
 use crate::workspace::{View, Workspace};
@@ -49,10 +50,14 @@ pub(crate) fn briefing(workspace: &Workspace, request: &BriefingRequest, told: &
     write::check_budget(budget, request.by_tools)?;
     let brief = |live: &Catalog, searched: Option<(&[View], &Snapshot)>| {
         let archive = workspace.catalog(Area::Archive);
-        let material = material(workspace, &[live, &archive], searched, (told, request.client));
+        let mut material = material(workspace, &[live, &archive], searched, (told, request.client));
+        let (of_layers, problems) = known_in_layers(workspace, live);
+        material.knowledge.extend(of_layers);
+        material.has_more |= material.knowledge.len() > MAX_KNOWLEDGE;
+        material.knowledge.truncate(MAX_KNOWLEDGE);
         let mut briefing = write::brief(&material, budget, request.by_tools);
         briefing.problems = live.problems();
-        briefing.problems.extend(workspace.settings_problems.clone());
+        briefing.problems.extend(workspace.settings_problems.iter().cloned().chain(problems));
         briefing
     };
     let answer = |views: &[View], snapshot: &Snapshot| Ok(brief(&views[0].catalog, Some((views, snapshot))));
@@ -142,6 +147,8 @@ fn known(workspace: &Workspace, live: &Catalog, remedies: &[Id], client: Option<
     with_head.filter(|(_, id, head)| is_known(id, head) && !replaced.contains(id) && !beyond.contains(id)).collect()
 }
 
+/// A client that reads none of the instructions and rules: those of another project.
+const NO_CLIENT: Option<&str> = Some("");
 /// The files and folders of instructions and rules, with the clients that always read them by themselves. A client that reads
 /// one only if another is not there is not among them: a fact that is told twice costs less than one that nobody tells.
 const READ_BY: [(&str, &[&str]); 13] = [
@@ -173,6 +180,46 @@ pub(super) fn is_loaded(head: &Head, client: Option<&str>, works_there: bool) ->
         imported.file().is_some_and(|path| reads(path) || in_folder(path))
     };
     matches!(imported.source.as_str(), "sections" | "rules") && client.is_none_or(reads)
+}
+
+/// Returns the knowledge of layers that concerns their whole project, the most important first, without texts that an earlier
+/// memory has, and the problems of layers. Events are not among it: they happened elsewhere.
+fn known_in_layers(workspace: &Workspace, own: &Catalog) -> (Vec<Reference>, Vec<Problem>) {
+    let (layers, mut problems) = workspace.layers();
+    if layers.is_empty() {
+        return (Vec::new(), problems);
+    }
+    let mut before: HashSet<_> = texts(own).collect();
+    let mut found = Vec::new();
+    for layer in layers {
+        let read = |views: &[View], _: &Snapshot| {
+            let catalog = &views[0].catalog;
+            let mut heads = known(&layer.workspace, catalog, &[], NO_CLIENT);
+            let is_event = |head: &Head| class(head.category.as_deref()) == Class::Event;
+            heads.retain(|(_, _, head)| !is_event(head) && !before.contains(&text(head)));
+            sort_by_worth(&mut heads, &[], &[]);
+            without_more_of_a_file(&mut heads);
+            let of_head = |entry: &(RowId, Id, Head)| {
+                let reference = references(&layer.workspace, catalog, std::iter::once(entry)).pop()?;
+                let worth = (entry.2.importance, entry.2.recency());
+                Some((worth, Reference { id: entry.1.in_layer(&layer.name), ..reference }))
+            };
+            let of_layer: Vec<_> = heads.iter().take(MAX_KNOWLEDGE + 1).filter_map(of_head).collect();
+            Ok((of_layer, texts(catalog).collect::<Vec<_>>()))
+        };
+        // A hook leaves out a layer that it would have to read file by file.
+        let answered = if workspace.is_hurried {
+            layer.workspace.quick_answer(read)
+        } else {
+            layer.workspace.answer(&[Area::Live], read).map_err(|error| problems.push(layer.problem(&error))).ok()
+        };
+        if let Some((of_layer, texts)) = answered {
+            found.extend(of_layer);
+            before.extend(texts);
+        }
+    }
+    found.sort_by_key(|(worth, _)| Reverse(*worth));
+    (found.into_iter().map(|(_, reference)| reference).collect(), problems)
 }
 
 /// Returns whether an entry is a later part of a text that was too long for one.

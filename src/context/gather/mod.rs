@@ -14,6 +14,7 @@ mod reminder;
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
 
+use self::briefing::gone_file;
 use self::events::{events_for, journal_events};
 use self::model_choice::loop_status;
 use self::recurring::recurring;
@@ -28,7 +29,7 @@ use crate::index::catalog::{Area, Catalog};
 use crate::journal::history::{AttemptSummary, RunRecord, TaskRecord, arm};
 use crate::journal::{self, check_name};
 use crate::knowledge::dedup::{content_words, is_similar_task};
-use crate::knowledge::queries::hits;
+use crate::knowledge::queries::{add_layers, hits};
 use crate::knowledge::{Staleness, staleness};
 use crate::search::retrieve::{Hit, MAX_CANDIDATES, Meaning, Query};
 use crate::search::semantic::SemanticMemory;
@@ -274,18 +275,23 @@ fn matches(
     precedents: &Precedents,
 ) -> Result<TaskMatches> {
     let query = query(task, &precedents.record, &precedents.run_record);
-    let (meaning, problems) = semantic.search(workspace, views, snapshot, &query);
+    let (meaning, mut problems) = semantic.search(workspace, views, snapshot, &query);
     let find = |kind: Kind, limit: usize, keep: &dyn Fn(&Head) -> bool| -> Result<Vec<Hit>> {
         let query = Query { kind: Some(kind), ..query.clone() };
         let meaning: Option<&Meaning> = meaning.as_ref();
         let keep = |head: &Head| head.valid && keep(head);
         hits(workspace, views, snapshot, &query, meaning, limit, &keep)
     };
-    let found = find(Kind::Knowledge, MAX_CANDIDATES, &|head| {
+    let is_known = |head: &Head| {
         class(head.category.as_deref()) != Class::Event
             && task.sees(&head.scope)
             && (precedents.experiment != Some(Experiment::Withheld) || head.is_rule_of_person())
-    })?;
+    };
+    let mut found = find(Kind::Knowledge, MAX_CANDIDATES, &is_known)?;
+    // Tasks and sections of another project have nothing but their names in common with those of this one.
+    let is_shared =
+        |head: &Head| head.valid && is_known(head) && !matches!(head.scope, Scope::Task(_) | Scope::Section(_));
+    problems.extend(add_layers(workspace, &views[0].catalog, &query, MAX_CANDIDATES, &is_shared, &mut found));
     let (learnings, knowledge) = references(workspace, relevant(found));
     let is_other_task = |head: &Head| head.task_id.as_ref() != task.id.as_ref();
     let attempts =
@@ -303,24 +309,37 @@ fn matches(
     Ok(TaskMatches { learnings, knowledge, attempts, similar: similar.into_iter().collect(), problems })
 }
 
-/// Returns the learnings and the plain knowledge among the hits. Entries that may be outdated come last.
+/// Returns the learnings and the plain knowledge among the hits; what layers know is plain. Entries that may be outdated come
+/// last.
 fn references(workspace: &Workspace, hits: Vec<Hit>) -> (Vec<Reference>, Vec<Reference>) {
+    let layers = workspace.layers().0;
     let read_hit = |hit: Hit| {
         let path = hit.entry.path.as_relative();
-        let entry = workspace.read_beginning(path)?;
+        let entry = workspace.among(&layers, &hit.entry)?.read_beginning(path)?;
         Some((hit, entry))
     };
     let found: Vec<(Hit, Entry)> = hits.into_iter().filter_map(read_hit).collect();
-    let heads = found.iter().map(|(hit, entry)| (hit.entry.path.as_relative(), &entry.head));
-    let stale = staleness(workspace, &heads.collect::<Vec<_>>());
-    let mut found: Vec<(Hit, (Entry, Option<Staleness>))> =
-        found.into_iter().zip(stale).map(|((hit, entry), staleness)| (hit, (entry, staleness))).collect();
+    let heads = found.iter().filter(|(hit, _)| hit.entry.layer.is_none());
+    let heads = heads.map(|(hit, entry)| (hit.entry.path.as_relative(), &entry.head));
+    let mut stale = staleness(workspace, &heads.collect::<Vec<_>>()).into_iter();
+    let mut found: Vec<(Hit, (Entry, Option<Staleness>))> = found
+        .into_iter()
+        .map(|(hit, entry)| {
+            // Git is not asked in other projects.
+            let in_layer = |of| gone_file(of, &entry.head.files);
+            let is_here = hit.entry.layer.is_none();
+            let other = workspace.among(&layers, &hit.entry).filter(|_| !is_here);
+            let staleness = other.map_or_else(|| stale.next().flatten(), in_layer);
+            (hit, (entry, staleness))
+        })
+        .collect();
     doubt(&mut found, |(_, staleness)| staleness.is_some());
     let (mut learnings, mut knowledge) = (Vec::new(), Vec::new());
     for (hit, (entry, staleness)) in found {
-        let is_learning = class(entry.head.category.as_deref()) == Class::Learning;
+        let layer = hit.entry.layer.as_deref();
+        let is_learning = class(entry.head.category.as_deref()) == Class::Learning && layer.is_none();
         let reference = Reference {
-            id: hit.entry.id,
+            id: layer.map_or_else(|| hit.entry.id.clone(), |layer| hit.entry.id.in_layer(layer)),
             body: entry.said(),
             title: entry.head.title_with_status(),
             tags: hit.entry.tags,

@@ -149,6 +149,8 @@ pub(crate) fn brief(material: &BriefingMaterial, budget: Budget, by_tools: bool)
     } else {
         briefing.text.push_str(&more);
     }
+    // What is recorded of a briefing is of this memory.
+    briefing.entries.retain(|id| !id.is_in_layer());
     briefing
 }
 

@@ -135,11 +135,13 @@ impl ContextDraft<'_> {
         text.push_str(&material.instructions.text());
         let mut left_out: Vec<Id> = Vec::new();
         for id in all.into_iter().flat_map(|section| &section.left_out.ids) {
-            if !left_out.contains(id) {
+            if !left_out.contains(id) && !id.is_in_layer() {
                 left_out.push(id.clone());
             }
         }
-        let [previous, learned, _, run, known, happened] = all.map(|section| section.shown.clone());
+        let [previous, learned, _, run, mut known, happened] = all.map(|section| section.shown.clone());
+        // What is recorded of a context is of this memory.
+        known.retain(|id| !id.is_in_layer());
         let (from_journal, noted): (Vec<Id>, Vec<Id>) = happened.into_iter().partition(|id| id.kind() == Kind::Journal);
         Context {
             text,

@@ -2,6 +2,8 @@
 //!
 //! Nothing here writes an entry. Unreadable entries are left out, and their problems are reported beside the answer.
 
+mod hits;
+mod layers;
 mod list;
 mod search;
 mod show;
@@ -10,10 +12,12 @@ mod usage;
 mod view;
 
 pub(crate) use crate::index::highlights;
+pub(crate) use hits::hits;
+pub(crate) use layers::{add_layers, show_in_layer, text, texts};
 pub use list::{EntryFilter, EntrySort, ListResult, Useless};
 pub(crate) use list::{list, summaries};
 pub use search::SearchResults;
-pub(crate) use search::{excerpts, hits, search};
+pub(crate) use search::{excerpts, search};
 pub use show::ShowResult;
 pub(crate) use show::show;
 pub(crate) use status::status;

@@ -1,16 +1,13 @@
 //! Searching: the entries that match a query best, and an excerpt of each.
 
-use std::cell::OnceCell;
-
 use serde::Serialize;
 
-use crate::entry::knowledge::{Class, class};
-use crate::entry::{EntrySummary, Head, Id, body, frontmatter};
+use super::hits::{areas_of, hits};
+use super::layers::add_layers;
+use crate::entry::{EntrySummary, body, frontmatter};
 use crate::error::{Problem, Result};
 use crate::index::Snapshot;
-use crate::index::catalog::{Area, Catalog};
-use crate::knowledge::beyond_caps;
-use crate::search::retrieve::{self, Hit, Meaning, Query};
+use crate::search::retrieve::{Hit, Meaning, Query};
 use crate::text;
 use crate::text::secret::redact;
 use crate::workspace::{View, Work, Workspace};
@@ -53,10 +50,10 @@ pub(crate) fn search(
     limit: usize,
     meaning: impl Fn(&[View], &Snapshot) -> (Option<Meaning>, Vec<Problem>),
 ) -> Result<SearchResults> {
-    let areas = if query.archived { &[Area::Live, Area::Archive][..] } else { &[Area::Live] };
-    workspace.answer(areas, |views, snapshot| {
-        let (meaning, unknown) = meaning(views, snapshot);
-        let hits = hits(workspace, views, snapshot, query, meaning.as_ref(), limit, &|_| true)?;
+    workspace.answer(areas_of(query), |views, snapshot| {
+        let (meaning, mut unknown) = meaning(views, snapshot);
+        let mut hits = hits(workspace, views, snapshot, query, meaning.as_ref(), limit, &|_| true)?;
+        unknown.extend(add_layers(workspace, &views[0].catalog, query, limit, &|_| true, &mut hits));
         let problems = views.iter().flat_map(|view| view.catalog.problems());
         let problems = problems.chain(workspace.settings_problems.clone()).chain(unknown).collect();
         Ok(SearchResults { hits, problems })
@@ -70,7 +67,10 @@ pub(crate) fn excerpts<'a>(
     query: &str,
     limit: usize,
 ) -> Vec<String> {
+    let entries: Vec<&EntrySummary> = entries.into_iter().collect();
+    let layers = workspace.layers().0;
     let excerpt = |entry: &EntrySummary| {
+        let Some(workspace) = workspace.among(&layers, entry) else { return String::new() };
         let Ok(file) = workspace.store.read(entry.path.as_relative()) else { return String::new() };
         let text = String::from_utf8_lossy(&file.bytes);
         let body = frontmatter::body(&text);
@@ -79,29 +79,6 @@ pub(crate) fn excerpts<'a>(
         // Redaction comes before a line is cut, which could leave half a secret.
         text::excerpt(&redact(&body::prose(beginning), &workspace.settings.allowed_secrets), query, limit)
     };
-    let entries: Vec<&EntrySummary> = entries.into_iter().collect();
     let mut reading = workspace.doing(Work::Reading, Some(entries.len()));
     entries.into_iter().map(excerpt).inspect(|_| reading.advance(1)).collect()
-}
-
-/// Returns the hits of a query among the entries of the views that `keep` accepts. `snapshot` was made of the views.
-pub(crate) fn hits(
-    workspace: &Workspace,
-    views: &[View],
-    snapshot: &Snapshot,
-    query: &Query,
-    meaning: Option<&Meaning>,
-    limit: usize,
-    keep: &dyn Fn(&Head) -> bool,
-) -> Result<Vec<Hit>> {
-    let catalogs: Vec<&Catalog> = views.iter().map(|view| &view.catalog).collect();
-    // Few searches find an event, and only those need to know which are over the limits.
-    let beyond = OnceCell::new();
-    let keep = |id: &Id, head: &Head| {
-        let is_event = class(head.category.as_deref()) == Class::Event;
-        keep(head)
-            && (!is_event || query.archived || !beyond.get_or_init(|| beyond_caps(workspace, catalogs[0])).contains(id))
-    };
-    retrieve::search(&catalogs, snapshot, query, meaning, limit, workspace.now(), &keep)
-        .map_err(|source| workspace.index_error(Area::Live, source))
 }

@@ -1,8 +1,8 @@
 //! `read_entry`: one entry in full, in pieces if it is long.
 
+use ralph_memory::Memory;
 use ralph_memory::context::reference;
 use ralph_memory::memory::{EntryView, ShowResult};
-use ralph_memory::{Id, Memory};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -10,12 +10,14 @@ use serde_json::Value;
 use super::agent_tool::AgentTool;
 use super::refusal::{parsed, unfit};
 use super::shown::{inline, piece, string};
+use crate::answers::in_layer;
 use crate::parse;
 
 /// How much of a body is shown by default, in characters.
 const CHARACTERS: usize = 12_000;
 /// The fields of an entry that are shown above its text, with their names.
-const FIELDS: [(&str, &str); 19] = [
+const FIELDS: [(&str, &str); 20] = [
+    ("layer", "layer"),
     ("superseded_by", "superseded by"),
     ("archived", "archived, and no longer current"),
     ("outcome", "outcome"),
@@ -57,8 +59,13 @@ impl AgentTool for Read {
         `from`; if it has `superseded_by`, read those instead. A note for reference, not an instruction.";
 
     fn call(self, memory: &Memory) -> anyhow::Result<Value> {
-        let id = parsed(parse::id(&self.id), "id is", "take an id from an answer of search_memory")?;
-        entry(memory, &id, self.from.unwrap_or_default(), self.max_characters.unwrap_or(CHARACTERS))
+        let shown = match in_layer(memory, &self.id) {
+            Some(shown) => shown?,
+            None => {
+                memory.show(&parsed(parse::id(&self.id), "id is", "take an id from an answer of search_memory")?)?
+            }
+        };
+        entry(shown, self.from.unwrap_or_default(), self.max_characters.unwrap_or(CHARACTERS))
     }
 
     fn markdown(answer: &Value) -> String {
@@ -86,8 +93,8 @@ impl AgentTool for Read {
 }
 
 /// Returns an entry with the part of its text that begins at a character.
-pub(super) fn entry(memory: &Memory, id: &Id, from: usize, most: usize) -> anyhow::Result<Value> {
-    let ShowResult { entry, problems } = memory.show(id)?;
+pub(super) fn entry(shown: ShowResult, from: usize, most: usize) -> anyhow::Result<Value> {
+    let ShowResult { entry, problems } = shown;
     let body = entry.body.trim_matches(['\n', '\r']);
     let characters = body.chars().count();
     if from > characters {

@@ -76,8 +76,13 @@ pub(super) fn read(globals: &Globals, uri: &str) -> Result<ReadResourceResult, E
     let missing = |message: String| ErrorData::resource_not_found(message, Some(serde_json::json!({ "uri": uri })));
     let id = parse(uri)
         .map_err(|reason| missing(format!("{reason}; an address looks like `memory://knowledge/wal-mode`")))?;
-    let found = open_for_session(globals)
-        .and_then(|memory| entry(&memory, &id, 0, MAX_CHARACTERS).map_err(|error| of_withheld(&memory, error)));
+    let found = open_for_session(globals).and_then(|memory| {
+        memory
+            .show(&id)
+            .map_err(Into::into)
+            .and_then(|shown| entry(shown, 0, MAX_CHARACTERS))
+            .map_err(|error| of_withheld(&memory, error))
+    });
     let mut entry = found.map_err(|error| match error.downcast_ref::<Error>() {
         Some(Error::NoSuchEntry { similar, .. }) => {
             let similar: Vec<String> =

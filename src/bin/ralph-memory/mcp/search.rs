@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::agent_tool::AgentTool;
 use super::refusal::parsed;
-use super::shown::{inline, items, joined, quoted, string};
+use super::shown::{code, inline, items, joined, quoted, string};
 use crate::answers::with_excerpts;
 use crate::{parse, project_paths};
 
@@ -126,7 +126,7 @@ fn make_relative(hits: &mut [Hit]) {
 fn retain_fitting(hits: &mut Vec<Hit>, least: Option<f64>, min_similarity: f64) {
     let by_meaning = hits.iter().any(|hit| hit.similarity.is_some());
     let least = least.unwrap_or(if by_meaning { min_similarity } else { 0.0 });
-    hits.retain(|hit| if by_meaning { hit.similarity.unwrap_or_default() } else { hit.score } >= least);
+    hits.retain(|hit| if by_meaning && hit.entry.layer.is_none() { hit.similarity.unwrap_or_default() } else { hit.score } >= least);
 }
 
 fn matches(memory: &Memory, query: &str, found: SearchResults, limit: usize) -> Value {
@@ -145,6 +145,8 @@ fn matches(memory: &Memory, query: &str, found: SearchResults, limit: usize) -> 
         }
         _ => "read_entry shows one in full.".to_owned(),
     };
+    let is_layered = views.iter().any(|view| view.summary.layer.is_some());
+    let note = if is_layered { note + " It takes the id of a layer's entry as `LAYER:ID`." } else { note };
     json!({"entries": views, "note": note, "problems": found.problems})
 }
 
@@ -153,7 +155,9 @@ fn entries(answer: &Value) -> String {
         let date = if entry["updated_at"].is_null() { "created_at" } else { "updated_at" };
         let about = joined(entry, &["category", "outcome", "source", date]);
         let tags = Some(inline(&entry["tags"])).filter(|tags| !tags.is_empty()).map(|tags| format!(" · tags {tags}"));
-        let [title, id, score] = ["title", "id", "score"].map(|key| inline(&entry[key]));
+        let [title, score] = ["title", "score"].map(|key| inline(&entry[key]));
+        let layer = entry["layer"].as_str().map(|layer| format!("{layer}:")).unwrap_or_default();
+        let id = code(&format!("{layer}{}", string(entry, "id")));
         let tags = tags.unwrap_or_default();
         format!("### {title}\n{id} · score {score} · {about}{tags}\n{}\n", quoted(string(entry, "excerpt")))
     };

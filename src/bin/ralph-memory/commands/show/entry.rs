@@ -41,6 +41,7 @@ fn head(ui: &mut Ui<'_>, entry: &EntryView) -> anyhow::Result<()> {
         |key: &str| entry.frontmatter.get(key).and_then(serde_json::Value::as_str).unwrap_or_default().to_owned();
     let attempt = |key: &str| if entry.summary.kind == Kind::Journal { said(key) } else { String::new() };
     let fields = [
+        ("layer", text(&entry.summary.layer)),
         ("path", format!("{}{archived}", entry.summary.path)),
         ("category", text(&entry.summary.category)),
         ("tags", entry.summary.tags.join(", ")),

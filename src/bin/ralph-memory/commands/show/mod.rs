@@ -8,6 +8,7 @@ use ralph_memory::memory::EntryFilter;
 use ralph_memory::text::printed_command;
 use ralph_memory::{Error, Id, Kind, Memory};
 
+use crate::answers::in_layer;
 use crate::error::{NothingFound, UsageError, check_whole};
 use crate::exit::Exit;
 use crate::parse;
@@ -28,7 +29,8 @@ use crate::ui::Ui;
   ralph-memory show task:login
 
 If an entry has the same id as a task or a run, the entry is shown. For the other,
-write `task:` or `run:` before the id.")]
+write `task:` or `run:` before the id. For an entry of a layer, write the layer's
+name there, such as `notes:knowledge/vpn`.")]
 pub(crate) struct ShowArgs {
     /// The id of an entry, a task or a run; an attempt as `RUN/NUMBER`; an entry's path; or a knowledge entry's file name, title or alias
     #[arg(value_name = "ID")]
@@ -43,6 +45,10 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &ShowArgs) -> anyhow
     }
     if let Some(id) = text.strip_prefix("run:") {
         return if show_run(ui, &memory, id)? { Ok(Exit::Done) } else { Err(missing(&memory, "run", id)) };
+    }
+    if let Some(shown) = in_layer(&memory, text) {
+        entry::show(ui, &shown?)?;
+        return Ok(Exit::Done);
     }
     let attempt = attempt(text);
     let id = attempt.as_ref().map_or_else(|| id(text), |(_, _, id)| Ok(id.clone()))?;

@@ -105,7 +105,8 @@ fn result(context: &PageContext<'_>, query: &str, hit: &Hit, excerpt: &str, best
         hit.similarity.map(|similarity| vec![html! { "similarity in meaning" }, points(similarity), html! {}]);
     html! {
         p.row-title {
-            a href=(entry_address(&hit.entry.id)) { bdi { (marked(memory, &title(&hit.entry.title), query)) } } " "
+            @if let Some(layer) = &hit.entry.layer { (layer) ": " bdi { (marked(memory, &title(&hit.entry.title), query)) } " " }
+            @else { a href=(entry_address(&hit.entry.id)) { bdi { (marked(memory, &title(&hit.entry.title), query)) } } " " }
             (entry_badges(&hit.entry))
         }
         @if !excerpt.is_empty() { p dir="auto" { (marked(memory, excerpt, query)) } }
