@@ -23,7 +23,7 @@ pub(crate) struct Layer {
 
 impl Layer {
     /// Reports that the layer does not answer.
-    pub(crate) fn problem(&self, error: &Error) -> Problem {
+    pub(crate) fn problem(&self, error: &impl std::fmt::Display) -> Problem {
         left_out(&self.folder, error)
     }
 }
@@ -61,6 +61,8 @@ impl Workspace {
 
     fn layer(&self, folder: &str, name: String) -> Result<Layer> {
         let root = self.root().join(at_home(folder));
+        // `safe.directories` is held against the real folder, which `..` hides.
+        let root = root.canonicalize().unwrap_or(root);
         let mut store = self.store.open_other(&root, &Trust::of_process(&self.settings.safe_directories))?;
         let mut settings = Settings::default();
         read_config(&store, &mut settings)?;

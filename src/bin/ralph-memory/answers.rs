@@ -10,6 +10,7 @@ use ralph_memory::text::{for_terminal, printed_command, with_invisible_shown};
 use ralph_memory::{Id, Memory};
 use serde_json::Value;
 
+use crate::parse;
 use crate::ui::{ID, Ui, count};
 
 /// The longest line that an entry is listed with, in characters.
@@ -55,10 +56,12 @@ pub(crate) fn shown_id(entry: &EntrySummary) -> String {
     entry.layer.as_ref().map_or_else(|| entry.id.to_string(), |layer| format!("{layer}:{}", entry.id))
 }
 
-/// Returns the entry of a layer that `LAYER:ID` names; `None` if it names no layer.
+/// Returns the entry of a layer that `LAYER:ID` names; `None` if it names no layer, or an entry from here.
 pub(crate) fn in_layer(memory: &Memory, text: &str) -> Option<ralph_memory::Result<ShowResult>> {
     let (layer, id) = text.trim().split_once(':')?;
-    memory.show_in_layer(layer, &Id::parse(id)?)
+    let shown = memory.show_in_layer(layer, &Id::parse(id)?)?;
+    let is_here = parse::id(text).is_ok_and(|id| memory.show(&id).is_ok());
+    (!is_here).then_some(shown)
 }
 
 /// Returns what a list says behind an entry that is not current.

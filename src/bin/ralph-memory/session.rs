@@ -127,7 +127,7 @@ impl Globals {
     /// Does the same for a command that shows what an agent may look for in its shell: the memory may be withheld from the task
     /// that its run or session works on.
     pub(crate) fn open_to_read(&self, ui: &mut Ui<'_>) -> anyhow::Result<Memory> {
-        let memory = self.open()?.for_one_answer();
+        let memory = self.open()?;
         let run = run_of_environment().or_else(|| session_of_environment(&memory));
         let memory = if let Some(run) = run { memory.withholding_from(&run) } else { memory };
         if memory.is_withheld() {

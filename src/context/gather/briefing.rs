@@ -189,7 +189,8 @@ fn known_in_layers(workspace: &Workspace, own: &Catalog) -> (Vec<Reference>, Vec
     if layers.is_empty() {
         return (Vec::new(), problems);
     }
-    let mut before: HashSet<_> = texts(own).collect();
+    let is_shared = |head: &Head| head.scope == Scope::Project;
+    let mut before: HashSet<_> = texts(own, &is_shared).collect();
     let mut found = Vec::new();
     for layer in layers {
         let read = |views: &[View], _: &Snapshot| {
@@ -205,7 +206,7 @@ fn known_in_layers(workspace: &Workspace, own: &Catalog) -> (Vec<Reference>, Vec
                 Some((worth, Reference { id: entry.1.in_layer(&layer.name), ..reference }))
             };
             let of_layer: Vec<_> = heads.iter().take(MAX_KNOWLEDGE + 1).filter_map(of_head).collect();
-            Ok((of_layer, texts(catalog).collect::<Vec<_>>()))
+            Ok((of_layer, texts(catalog, &is_shared).collect::<Vec<_>>()))
         };
         // A hook leaves out a layer that it would have to read file by file.
         let answered = if workspace.is_hurried {

@@ -14,7 +14,6 @@ mod reminder;
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
 
-use self::briefing::gone_file;
 use self::events::{events_for, journal_events};
 use self::model_choice::loop_status;
 use self::recurring::recurring;
@@ -287,12 +286,15 @@ fn matches(
             && task.sees(&head.scope)
             && (precedents.experiment != Some(Experiment::Withheld) || head.is_rule_of_person())
     };
-    let mut found = find(Kind::Knowledge, MAX_CANDIDATES, &is_known)?;
+    let mut found = relevant(find(Kind::Knowledge, MAX_CANDIDATES, &is_known)?);
     // Tasks and sections of another project have nothing but their names in common with those of this one.
     let is_shared =
         |head: &Head| head.valid && is_known(head) && !matches!(head.scope, Scope::Task(_) | Scope::Section(_));
-    problems.extend(add_layers(workspace, &views[0].catalog, &query, MAX_CANDIDATES, &is_shared, &mut found));
-    let (learnings, knowledge) = references(workspace, relevant(found));
+    problems.extend(add_layers(workspace, &views[0].catalog, &query, MAX_CANDIDATES, &is_shared, relevant, &mut found));
+    // What is known here is not left out because a layer knows more.
+    let least = found.first().map_or(0.0, |hit| hit.score) * RELEVANT_SHARE;
+    found.retain(|hit| hit.entry.layer.is_none() || hit.score >= least);
+    let (learnings, knowledge) = references(workspace, found);
     let is_other_task = |head: &Head| head.task_id.as_ref() != task.id.as_ref();
     let attempts =
         find(Kind::Journal, OTHER_ITERATIONS, &|head| is_other_task(head) && head.run_id.as_ref() != Some(&run.id))?;
@@ -326,10 +328,7 @@ fn references(workspace: &Workspace, hits: Vec<Hit>) -> (Vec<Reference>, Vec<Ref
         .into_iter()
         .map(|(hit, entry)| {
             // Git is not asked in other projects.
-            let in_layer = |of| gone_file(of, &entry.head.files);
-            let is_here = hit.entry.layer.is_none();
-            let other = workspace.among(&layers, &hit.entry).filter(|_| !is_here);
-            let staleness = other.map_or_else(|| stale.next().flatten(), in_layer);
+            let staleness = if hit.entry.layer.is_none() { stale.next().flatten() } else { None };
             (hit, (entry, staleness))
         })
         .collect();

@@ -53,7 +53,7 @@ pub(crate) fn search(
     workspace.answer(areas_of(query), |views, snapshot| {
         let (meaning, mut unknown) = meaning(views, snapshot);
         let mut hits = hits(workspace, views, snapshot, query, meaning.as_ref(), limit, &|_| true)?;
-        unknown.extend(add_layers(workspace, &views[0].catalog, query, limit, &|_| true, &mut hits));
+        unknown.extend(add_layers(workspace, &views[0].catalog, query, limit, &|_| true, |hits| hits, &mut hits));
         let problems = views.iter().flat_map(|view| view.catalog.problems());
         let problems = problems.chain(workspace.settings_problems.clone()).chain(unknown).collect();
         Ok(SearchResults { hits, problems })

@@ -208,7 +208,7 @@ pub fn search(
 
 impl Query {
     /// Returns whether an entry meets the conditions of the query.
-    fn admits(&self, head: &Head) -> bool {
+    pub(crate) fn admits(&self, head: &Head) -> bool {
         self.kind.is_none_or(|kind| kind == head.kind)
             && self.tags.iter().all(|tag| has_tag(&head.tags, tag))
             && (self.in_feature.is_none() || is_same_name(head.feature.as_deref(), self.in_feature.as_deref()))

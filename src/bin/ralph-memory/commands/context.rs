@@ -125,7 +125,7 @@ struct ContextAnswer<'a> {
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: ContextArgs) -> anyhow::Result<Exit> {
     let budget = args.budget.budget();
     if args.task.title.is_none() && args.task.task.is_none() {
-        let memory = globals.open_to_read(ui)?;
+        let memory = globals.open_to_read(ui)?.for_one_answer();
         return brief(ui, &memory, budget);
     }
     let task = args.task.task()?;
