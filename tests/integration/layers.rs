@@ -268,6 +268,11 @@ fn a_layer_of_somebody_else_is_not_read() {
     assert_eq!(found(&answer), [":knowledge/zebra", "platform:knowledge/zebra"]);
     let message = answer["problems"][0]["message"].as_str().unwrap();
     assert!(codes(&answer) == ["layer"] && message.contains("belongs to the user with id 12345"), "{answer}");
+    // A folder that is safe says nothing of one that is reached through it.
+    let around = notes(&base).strip_prefix(base.root().parent().unwrap()).unwrap().to_owned();
+    let layers = format!("layers = [\"../{}\"]\n", around.display());
+    settings(&base, &format!("{layers}safe.directories = [\"{}/*\"]\n", base.root().display()));
+    assert_eq!(codes(&base.run(["search", "zebra", "--json"]).json(0)), ["layer"]);
     let trusted = format!("{BOTH}safe.directories = [\"{}\"]\n", notes(&base).display());
     settings(&base, &trusted);
     assert_eq!(found(&base.run(["search", "zebra", "--json"]).json(0)).len(), 3);
