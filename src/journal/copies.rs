@@ -25,16 +25,21 @@ const MAX_BYTES: u64 = 64 * 1024 * 1024;
 /// Copies the attempts that have no copy, and removes the copies that nobody needs.
 pub(crate) fn settle_copies(workspace: &Workspace, lock: &Lock) {
     workspace.store.adopt_copies();
-    copy_missing(workspace, lock, None);
-    prune_copies(workspace);
+    let found = Attempts::of(workspace, None);
+    copy_uncopied(workspace, lock, &found);
+    prune_copies(workspace, found.copies);
 }
 
-/// Copies the attempts that have no copy: all of them, or those of a run. One whose name another attempt got meanwhile, in
-/// another work tree, gets another number.
-pub(crate) fn copy_missing(workspace: &Workspace, lock: &Lock, run: Option<&str>) {
-    let store = &workspace.store;
-    let found = Attempts::of(workspace, run);
-    let mut room = MAX_BYTES.saturating_sub(found.copies.values().map(|copy| copy.size).sum());
+/// Copies the attempts of a run that have no copy.
+pub(crate) fn copy_run(workspace: &Workspace, lock: &Lock, run: &str) {
+    copy_uncopied(workspace, lock, &Attempts::of(workspace, Some(run)));
+}
+
+/// Copies those of these attempts that have no copy. One whose name another attempt got meanwhile, in another work tree, gets
+/// another number.
+fn copy_uncopied(workspace: &Workspace, lock: &Lock, found: &Attempts) {
+    let (store, copies) = (&workspace.store, found.copies_by_attempt());
+    let mut room = MAX_BYTES.saturating_sub(found.copies.iter().map(|copy| copy.size).sum());
     for path in found.uncopied(workspace) {
         let Ok(file) = store.read(&path) else { continue };
         room = room.saturating_sub(file.bytes.len() as u64);
@@ -43,7 +48,7 @@ pub(crate) fn copy_missing(workspace: &Workspace, lock: &Lock, run: Option<&str>
         }
     }
     let is_taken = |path: &String| {
-        let copy = found.copies.get(live_path(path)).filter(|copy| !copy.is_tombstone);
+        let copy = copies.get(live_path(path)).filter(|copy| !copy.is_tombstone);
         let other = copy.filter(|copy| copy.size != store.size_of(path));
         other.is_some_and(|copy| store.read(path).is_ok_and(|file| store.is_of_another(&copy.path, &file.bytes)))
     };
@@ -63,8 +68,7 @@ pub(crate) fn uncopied(workspace: &Workspace) -> Vec<String> {
 struct Attempts {
     /// The files of this work tree, the newest attempt first.
     own: Vec<String>,
-    /// The copies, by the paths that their attempts have when they are live.
-    copies: HashMap<String, Copy>,
+    copies: Vec<Copy>,
 }
 
 impl Attempts {
@@ -81,13 +85,17 @@ impl Attempts {
         let roots = ["journal", "archive/journal"];
         let roots = roots.map(|root| run.map_or_else(|| root.to_owned(), |run| format!("{root}/{run}")));
         let copies = workspace.store.copies_in(&roots.each_ref().map(String::as_str));
-        let copies = copies.into_iter().map(|copy| (live_path(&copy.path).to_owned(), copy)).collect();
         Attempts { own: own.into_iter().map(|(_, path)| path).collect(), copies }
     }
 
+    /// Returns the copies by the paths that their attempts have when they are live.
+    fn copies_by_attempt(&self) -> HashMap<&str, &Copy> {
+        self.copies.iter().map(|copy| (live_path(&copy.path), copy)).collect()
+    }
+
     fn uncopied(&self, workspace: &Workspace) -> Vec<String> {
-        let mut lacking = self.own.clone();
-        lacking.retain(|path| !self.copies.contains_key(live_path(path)));
+        let (mut lacking, copies) = (self.own.clone(), self.copies_by_attempt());
+        lacking.retain(|path| !copies.contains_key(live_path(path)));
         if workspace.store.keeps_copies() { without_held(workspace, lacking) } else { Vec::new() }
     }
 }
@@ -113,10 +121,11 @@ fn renumber(workspace: &Workspace, lock: &Lock, path: &str) -> Option<()> {
     is_new.then(|| workspace.store.remove_all(lock, &[(path, xxh3_64(bytes))], false))?.ok()
 }
 
-/// Removes the copies of attempts that the default branch has had for 90 days, and the oldest ones beyond 64 MiB.
-fn prune_copies(workspace: &Workspace) {
+/// Removes those of these copies whose attempts the default branch has had for 90 days, and of all copies the oldest beyond
+/// 64 MiB.
+fn prune_copies(workspace: &Workspace, mut copies: Vec<Copy>) {
     let store = &workspace.store;
-    let mut copies = store.copies_in(&["journal", "archive/journal", TREES]);
+    copies.extend(store.copies_in(&[TREES]));
     copies.retain(|copy| !copy.is_tombstone);
     let Some(before) = workspace.now().checked_sub_signed(KEPT) else { return };
     if copies.iter().any(|copy| copy.written < before)

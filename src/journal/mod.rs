@@ -1,8 +1,9 @@
 //! The journal: reads and writes past attempts.
 //!
 //! `names` has the names of runs, tasks and files, `read` returns attempts, `write` adds one, and `views` answers
-//! queries of people and agents. `copies` keeps the copies in git's common folder complete. The module does not know how an attempt is made. An attempt is written once, and
-//! completed if it is reported again in another way. An archived attempt counts like any other.
+//! queries of people and agents. `copies` keeps the copies in git's common folder complete. The module does not know how
+//! an attempt is made. An attempt is written once, and completed if it is reported again in another way. An archived
+//! attempt counts like any other.
 
 mod copies;
 pub(crate) mod history;
@@ -14,7 +15,7 @@ pub(crate) mod strategy;
 mod views;
 mod write;
 
-pub(crate) use copies::{copy_missing, settle_copies, uncopied};
+pub(crate) use copies::{copy_run, settle_copies, uncopied};
 pub(crate) use names::{BEGUN, check_name, check_number, check_run_name, journal_path, run_of};
 pub(crate) use read::{
     attempt, attempt_at, attempts_of_run, attempts_of_task, both_areas, error_line, has_attempts, latest_start,

@@ -22,7 +22,7 @@ use crate::journal::history::{
     RedactedReport, Report, completed_report, error_category, outcome, sections, transcript_problems,
 };
 use crate::journal::strategy::Models;
-use crate::journal::{complete_attempt, copy_missing, recorded_before, task_by_name, write_attempt};
+use crate::journal::{complete_attempt, copy_run, recorded_before, task_by_name, write_attempt};
 use crate::knowledge::{self, WriteAction, Written};
 use crate::search::semantic::SemanticMemory;
 use crate::settings::CommitPolicy;
@@ -217,7 +217,7 @@ fn write(
     problems.extend(closed.err().map(|error| still_open(&ended.iteration, &error)));
     workspace.commit_written(pending, &path);
     workspace.renew_hints(&lock);
-    copy_missing(workspace, &lock, Some(&attempt.run_id));
+    copy_run(workspace, &lock, &attempt.run_id);
     // A hook leaves that to the next session.
     if !workspace.is_hurried {
         workspace.follow_renames(RENAMES_TIMEOUT);

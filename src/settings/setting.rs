@@ -46,8 +46,8 @@ impl Setting {
     }
 
     /// Returns whether a project's file may not set it. That is so if it names a command, configures a server, is a
-    /// secret, decides about trust, names other memories, lets the program write to the repository, or decides what is recorded of a person or
-    /// withheld from a person's agents.
+    /// secret, decides about trust, names other memories, lets the program write to the repository, or decides what is
+    /// recorded of a person or withheld from a person's agents.
     pub(crate) fn is_users_own(&self) -> bool {
         self.own.is_some()
     }

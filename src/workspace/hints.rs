@@ -16,7 +16,8 @@ use crate::store::{Lock, Store};
 const MAX_RENAMES: usize = 200;
 /// The file, in `state/`, and that of the new attempts of all work trees, in the folder of the copies.
 const HINTS: &str = "hints";
-/// How many bytes this may have. Who adds more begins it anew: the tables of sessions that begin later have the attempts.
+/// How many bytes this may have. A writer that exceeds it starts the file over: the tables of later sessions have the
+/// attempts.
 const MAX_TOLD: usize = 32 * 1024;
 
 /// Adds to the table what the entry file at `path` says. If it cannot be written, the next session rewrites it.

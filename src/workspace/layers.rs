@@ -29,7 +29,7 @@ impl Layer {
 }
 
 impl Workspace {
-    /// Opens the layers, and reports those that cannot be used. Layers of layers are none.
+    /// Opens the layers, and reports those that cannot be used. Layers of a layer are not followed.
     pub(crate) fn layers(&self) -> (Vec<Layer>, Vec<Problem>) {
         let real = |root: &Path| root.canonicalize().unwrap_or_else(|_| root.to_owned());
         let (mut layers, mut problems, mut roots) = (Vec::new(), Vec::new(), Vec::new());

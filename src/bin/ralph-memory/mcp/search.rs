@@ -126,7 +126,11 @@ fn make_relative(hits: &mut [Hit]) {
 fn retain_fitting(hits: &mut Vec<Hit>, least: Option<f64>, min_similarity: f64) {
     let by_meaning = hits.iter().any(|hit| hit.similarity.is_some());
     let least = least.unwrap_or(if by_meaning { min_similarity } else { 0.0 });
-    hits.retain(|hit| if by_meaning && hit.entry.layer.is_none() { hit.similarity.unwrap_or_default() } else { hit.score } >= least);
+    let value = |hit: &Hit| {
+        let is_compared = by_meaning && hit.entry.layer.is_none();
+        if is_compared { hit.similarity.unwrap_or_default() } else { hit.score }
+    };
+    hits.retain(|hit| value(hit) >= least);
 }
 
 fn matches(memory: &Memory, query: &str, found: SearchResults, limit: usize) -> Value {
