@@ -23,8 +23,9 @@ pub mod entry {
 #[cfg(feature = "semantic")]
 pub mod qdrant {
     pub use crate::search::semantic::qdrant::{
-        CollectionsReport, Point, PointMatch, PointQuery, QdrantClient, StoredPoint,
+        CollectionsReport, ElsewhereMatch, ElsewhereQuery, Point, PointMatch, PointQuery, QdrantClient, StoredPoint,
     };
+    pub use crate::search::semantic::word_vector::WordVector;
     pub use crate::search::semantic::{RequestError, Timeouts};
 }
 /// See `crate::settings`.

@@ -39,6 +39,8 @@ pub use overlay::OverlayBuilder;
 pub(crate) use query::{Part, TEXT as TEXT_WEIGHT, TextQuery};
 pub(crate) use score::{Candidate, Match, Scores, TermEvidence};
 pub use snapshot::Snapshot;
+#[cfg(feature = "semantic")]
+pub(crate) use tokens::{VERSION as TOKENS_VERSION, word_counts};
 
 /// An index in memory, of entries that the committed one lacks.
 pub(crate) type Overlay = Vec<tantivy::SegmentReader>;

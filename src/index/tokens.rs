@@ -12,6 +12,7 @@
 //! their characters becomes each pair of neighbours: `数据库` is `数据` and `据库`, so any part of it of two or more
 //! characters is found. A character that stands alone is a token of its own.
 
+use std::collections::HashMap;
 use std::ops::Range;
 
 use frostem::{Algorithm, Stemmer};
@@ -22,7 +23,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::text::{add_without_accents, is_of_word, nfc};
 
 /// Changes whenever the same text would give other tokens; part of the index folder's name.
-pub(super) const VERSION: u32 = 5;
+pub(crate) const VERSION: u32 = 5;
 /// The name under which the schema knows the word stream.
 pub(super) const WORDS: &str = "words";
 /// The name under which the schema knows the part stream.
@@ -52,6 +53,14 @@ pub(super) fn words(text: &str, stems: &mut Stems, give: &mut dyn FnMut(&str)) {
             }
         }
     });
+}
+
+/// Returns how often each token of the word stream is in a text.
+#[cfg(feature = "semantic")]
+pub(crate) fn word_counts(text: &str) -> HashMap<String, u32> {
+    let mut counts = HashMap::new();
+    words(text, &mut Stems::default(), &mut |token| *counts.entry(token.to_owned()).or_default() += 1);
+    counts
 }
 
 /// Calls `give` with each token of the part stream.

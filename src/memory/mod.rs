@@ -63,7 +63,7 @@ pub use crate::recording::{LiveAction, LiveActionKind, LivePhase, LiveRun, PageS
 #[doc(hidden)]
 pub use crate::search::retrieve::Explained;
 #[doc(hidden)]
-pub use crate::search::semantic::{EmbedReport, SemanticStatus};
+pub use crate::search::semantic::{EmbedReport, ProjectHit, SemanticStatus};
 #[doc(hidden)]
 pub use crate::sessions::{HookAnswer, HookCall, HookEvent};
 #[doc(hidden)]

@@ -42,6 +42,16 @@ impl Memory {
         self.semantic.sync_remote(&self.workspace, rebuild)
     }
 
+    /// Removes all that this project has on the Qdrant server. The next call that stores vectors there brings entries
+    /// back, so the settings should no longer name the server.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Memory::sync_remote`].
+    pub fn remove_remote(&self) -> Result<EmbedReport> {
+        self.semantic.remove_remote(&self.workspace)
+    }
+
     /// Asks the servers whether they work. A failure that this reports is not a problem of later calls.
     pub fn semantic_status(&self) -> SemanticStatus {
         self.semantic.status(&self.workspace)

@@ -10,6 +10,7 @@ pub(super) const ANYONE: Option<OwnReason> = None;
 pub(super) const COMMAND: Option<OwnReason> = Some(("command-in-project", "names a command"));
 pub(super) const SENDS: Option<OwnReason> = Some(("address-in-project", "names an address to send text to"));
 pub(super) const PLACE: Option<OwnReason> = Some(("address-in-project", "names a place on a server"));
+pub(super) const SHARES: Option<OwnReason> = Some(("sharing-in-project", "lets other projects read texts"));
 pub(super) const SECRET: Option<OwnReason> = Some(("key-in-project", "is a secret"));
 pub(super) const TRUST: Option<OwnReason> = Some(("trust-in-project", "decides whose memories are used"));
 pub(super) const LAYERS: Option<OwnReason> = Some(("layers-in-project", "names other memories to read"));

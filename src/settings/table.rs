@@ -1,8 +1,8 @@
 //! All settings: one row each, in the order in which they are listed.
 
 use super::setting::{
-    ANYONE, COMMAND, COMMITS, EXPERIMENTS, LAYERS, PLACE, RECORDS, SECRET, SENDS, SERVER, Setting, TRUST, inline_table,
-    settings,
+    ANYONE, COMMAND, COMMITS, EXPERIMENTS, LAYERS, PLACE, RECORDS, SECRET, SENDS, SERVER, SHARES, Setting, TRUST,
+    inline_table, settings,
 };
 use super::value::ValueRule::{self, OfType, Within};
 use super::value::{
@@ -151,6 +151,8 @@ settings! {
         "the name of the collection; with `per_feature`, each feature has one of its own beside it";
     pub project: String = String::new(), "qdrant.project", NAME, PLACE,
         "the name of this project on that server; without one, the name of the folder that holds `.ralph/`";
+    pub share_text: bool = false, "qdrant.share_text", OfType, SHARES,
+        "whether titles and the beginnings of texts are stored there, redacted, for `search --everywhere` in other projects";
     pub timeout_ms: u64 = 5_000, "qdrant.timeout_ms", Within(1.0, 600_000.0), SERVER,
         "the time-out for a call to that server, in milliseconds";
     pub hnsw: HnswSettings = HnswSettings::default(), "qdrant.hnsw", OfType, SERVER,

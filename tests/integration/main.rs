@@ -39,6 +39,7 @@ mod docs; // pages of the documentation, their links, and man pages
 mod editing; // what `edit` refuses, reports and keeps
 #[path = "../campaigns/effects.rs"]
 mod effects; // experiments with a known effect of the memory
+mod elsewhere;
 mod endings; // how attempts end, judged by the output of real clients
 mod events; // which events reach which contexts, and how many
 mod every_ending; // a run of twenty iterations with every recorded kind of ending

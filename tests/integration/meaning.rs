@@ -17,13 +17,13 @@ use crate::standin::qdrant;
 use crate::support::{Ran, Run, TestBase};
 use crate::test_cases::cases;
 
-const URL: &str = "RALPH_MEMORY_OLLAMA__URL";
-const SHARED: &str = "RALPH_MEMORY_QDRANT__URL";
+pub(crate) const URL: &str = "RALPH_MEMORY_OLLAMA__URL";
+pub(crate) const SHARED: &str = "RALPH_MEMORY_QDRANT__URL";
 const TIMEOUT: &str = "RALPH_MEMORY_OLLAMA__TIMEOUT_MS";
-const COLLECTION: &str = "RALPH_MEMORY_QDRANT__COLLECTION";
+pub(crate) const COLLECTION: &str = "RALPH_MEMORY_QDRANT__COLLECTION";
 /// The two ways to divide vectors among collections.
 const SHARED_COLLECTION: &str = "{ per_feature = false }";
-const PER_FEATURE: &str = "{ per_feature = true }";
+pub(crate) const PER_FEATURE: &str = "{ per_feature = true }";
 
 /// A memory with three entries, of which words find one by "database" and none by "latency".
 fn base() -> TestBase {
@@ -35,16 +35,16 @@ fn base() -> TestBase {
 }
 
 /// A memory with its servers: Ollama, and Qdrant where vectors are shared.
-struct Scene {
-    base: TestBase,
-    ollama: Standin,
+pub(crate) struct Scene {
+    pub(crate) base: TestBase,
+    pub(crate) ollama: Standin,
     qdrant: Option<qdrant::Standin>,
     /// More variables of each call.
-    variables: Vec<(&'static str, &'static str)>,
+    pub(crate) variables: Vec<(&'static str, &'static str)>,
 }
 
 impl Scene {
-    fn of(base: TestBase) -> Scene {
+    pub(crate) fn of(base: TestBase) -> Scene {
         Scene { base, ollama: Standin::start(), qdrant: None, variables: Vec::new() }
     }
 
@@ -53,7 +53,7 @@ impl Scene {
     }
 
     /// Vectors are on a server, which has none yet.
-    fn shared(base: TestBase) -> Scene {
+    pub(crate) fn shared(base: TestBase) -> Scene {
         Scene { qdrant: Some(qdrant::Standin::start(None)), ..Scene::of(base) }
     }
 
@@ -63,7 +63,7 @@ impl Scene {
         scene
     }
 
-    fn server(&self) -> &qdrant::Standin {
+    pub(crate) fn server(&self) -> &qdrant::Standin {
         self.qdrant.as_ref().expect("vectors are shared")
     }
 
@@ -87,12 +87,12 @@ impl Scene {
         *self.knobs().instead.lock().unwrap() = Some((status, body.to_owned()));
     }
 
-    fn with(&self, arguments: &[&str]) -> Run<'_> {
+    pub(crate) fn with(&self, arguments: &[&str]) -> Run<'_> {
         self.with_servers(&self.base, arguments)
     }
 
     /// Lets another memory use the same servers.
-    fn with_servers<'a>(&self, base: &'a TestBase, arguments: &[&str]) -> Run<'a> {
+    pub(crate) fn with_servers<'a>(&self, base: &'a TestBase, arguments: &[&str]) -> Run<'a> {
         let run = self.variables.iter().fold(base.with(arguments), |run, (name, value)| run.env(name, value));
         let run = run.env(URL, &self.ollama.url);
         match &self.qdrant {
@@ -101,11 +101,11 @@ impl Scene {
         }
     }
 
-    fn run(&self, arguments: &[&str]) -> Ran {
+    pub(crate) fn run(&self, arguments: &[&str]) -> Ran {
         self.with(arguments).run()
     }
 
-    fn json(&self, arguments: &[&str]) -> Value {
+    pub(crate) fn json(&self, arguments: &[&str]) -> Value {
         self.run(&[arguments, &["--json"]].concat()).json(0)
     }
 
@@ -164,7 +164,7 @@ fn ids(answer: &Value) -> Vec<String> {
 
 /// The one problem that there is: its code, its message and its hint.
 #[track_caller]
-fn problem(ran: &Ran, code: i32) -> [String; 3] {
+pub(crate) fn problem(ran: &Ran, code: i32) -> [String; 3] {
     let answer = ran.json(code);
     let problems = answer["problems"].as_array().unwrap();
     assert_eq!(problems.len(), 1, "{ran}");
@@ -172,7 +172,7 @@ fn problem(ran: &Ran, code: i32) -> [String; 3] {
     ["code", "message", "hint"].map(|key| problems[0][key].as_str().unwrap().to_owned())
 }
 
-fn nobody() -> String {
+pub(crate) fn nobody() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     format!("http://{}", listener.local_addr().unwrap())
 }
@@ -917,7 +917,10 @@ fn another_model_requires_a_rebuild_of_the_shared_index() {
     scene.state().dimensions = 128;
     let [_, message, hint] = scene.problem("bench");
     assert!(message.contains("imension"), "{message}");
-    assert_eq!(hint, "run `ralph-memory index --rebuild --remote`: the model has changed");
+    assert_eq!(
+        hint,
+        "run `ralph-memory index --rebuild --remote`: its collection is for vectors of another model or version"
+    );
     let [code, message, _] = problem(&scene.run(&["index", "--remote", "--json"]), 1);
     assert_eq!(code, "semantic-configuration");
     assert_eq!(message, "collection `ralph-memory` takes vectors of 96 dimensions, not of 128");
@@ -945,5 +948,5 @@ fn a_shared_server_that_fails_costs_one_warning() {
     assert_eq!(knobs.n_calls.load(Ordering::SeqCst), n_calls);
     // Without a server for vectors it has nothing to share.
     let alone = scene.with(&["index", "--remote"]).env(URL, "").run();
-    alone.says(2, "ollama.url: it is not set; filling the server requires");
+    alone.says(2, "ollama.url: it is not set; the server requires");
 }

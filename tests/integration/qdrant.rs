@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::process;
 
 use ralph_memory::internals::qdrant::{
-    CollectionsReport, Point, PointMatch, PointQuery, QdrantClient, RequestError, StoredPoint, Timeouts,
+    CollectionsReport, Point, PointMatch, PointQuery, QdrantClient, RequestError, StoredPoint, Timeouts, WordVector,
 };
 use ralph_memory::internals::settings;
 use ralph_memory::{Id, Kind};
@@ -100,7 +100,9 @@ fn collection_of(feature: &str) -> String {
 pub(crate) fn point(entry: &str, number: u32, of: u32, vector: [f32; 4], feature: Option<&str>) -> Point {
     let entry = Id::parse(entry).unwrap();
     let content = u64::from(number) + 0xfedc_ba98_0000_0000;
-    Point { entry, number, of, content, vector: vector.to_vec(), feature: feature.map(str::to_owned) }
+    let words = WordVector::of_text(entry.stem());
+    let vector = vector.to_vec();
+    Point { entry, number, of, content, vector, words, shown: None, feature: feature.map(str::to_owned) }
 }
 
 /// Searches without names of other entries.
@@ -163,8 +165,9 @@ fn vectors_are_kept_in_one_collection_for_all_features() {
     assert_eq!(there["config"]["params"]["vectors"]["distance"], "Cosine");
     assert_eq!(there["config"]["hnsw_config"]["m"], 64);
     assert_eq!(there["config"]["hnsw_config"]["ef_construct"], 512);
-    assert_eq!(there["payload_schema"]["feature"]["params"]["is_tenant"], true);
-    assert_eq!(there["payload_schema"]["project"]["data_type"], "keyword");
+    assert_eq!(there["config"]["params"]["sparse_vectors"]["words"]["modifier"], "idf");
+    assert_eq!(there["payload_schema"]["project"]["params"]["is_tenant"], true);
+    assert_eq!(there["payload_schema"]["feature"]["data_type"], "keyword");
 
     // The best chunk of an entry counts; equal ones go by id; nothing is found twice.
     let points = [
@@ -240,10 +243,10 @@ fn vectors_are_kept_in_one_collection_for_all_features() {
     assert_eq!(qdrant.stored().unwrap().len(), 1_203);
 
     // Each call reports a wrong dimension, and another project's points are never deleted to fix it.
-    assert!(nearest(&qdrant, &[1.0; 3], 5, 0.0, None, None).unwrap_err().is_wrong_dimension());
+    assert!(nearest(&qdrant, &[1.0; 3], 5, 0.0, None, None).unwrap_err().is_of_other_vectors());
     let mut wrong = points[0].clone();
     wrong.vector.pop();
-    assert!(qdrant.put(&[wrong], Timeouts::Batch).unwrap_err().is_wrong_dimension());
+    assert!(qdrant.put(&[wrong], Timeouts::Batch).unwrap_err().is_of_other_vectors());
     let prepared = qdrant.prepare(3, &[None]).unwrap();
     let collection = home.settings.collection.name.clone();
     let wrong = format!("collection `{collection}` takes vectors of 4 dimensions, not of 3");
@@ -304,7 +307,7 @@ fn vectors_are_kept_in_a_collection_for_each_feature() {
         assert_eq!(shown(&nearest(&qdrant, &x, 5, 0.0, None, None).unwrap()), all);
         home.raw("DELETE", &path, &Value::Null);
     }
-    assert!(nearest(&qdrant, &x[1..], 5, 0.0, None, None).unwrap_err().is_wrong_dimension());
+    assert!(nearest(&qdrant, &x[1..], 5, 0.0, None, None).unwrap_err().is_of_other_vectors());
 
     let count = |name: &str| {
         let path = format!("/collections/{name}/points/count");

@@ -124,7 +124,7 @@ fn another_projects_feature_collection_is_not_used() {
     }
     // With vectors of a model that is not ours either, it is our own mistake.
     let trouble = nearest(&ours, &[1.0, 0.0], 5, 0.0, Some("login"), None).unwrap_err();
-    assert!(trouble.is_wrong_dimension(), "{trouble}");
+    assert!(trouble.is_of_other_vectors(), "{trouble}");
 }
 
 #[test]
@@ -275,6 +275,6 @@ fn no_text_of_an_entry_is_sent() {
     qdrant.put(&[point("knowledge/wal", 0, 1, X, Some("login"))], Timeouts::Batch).unwrap();
     assert_eq!(standin.count("ralph-memory"), Some(1));
     let payload = json!({ "project": "", "entry": "knowledge/wal", "number": 0, "of": 1, "content": "fedcba9800000000",
-        "feature": "login", "kind": "knowledge", "model": "all-minilm" });
+        "feature": "login", "kind": "knowledge", "model": "all-minilm", "words": 5 });
     assert_eq!(standin.payloads("ralph-memory"), [payload]);
 }

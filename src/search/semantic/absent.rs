@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::report::{EmbedReport, SemanticStatus};
+use super::report::{EmbedReport, ProjectHit, SemanticStatus};
 use crate::error::{Error, Problem, Result};
 use crate::index::Snapshot;
 use crate::search::retrieve::{Meaning, Query};
@@ -48,6 +48,22 @@ impl Searcher {
     /// Fails: there is no client for the server.
     pub(super) fn synchronize(&self, _workspace: &Workspace, _rebuild: bool) -> Option<Result<EmbedReport>> {
         Some(Err(Error::invalid("qdrant.url", format!("{REASON}; {FIX}"))))
+    }
+
+    /// Fails: there is no client for the server.
+    pub(super) fn remove_remote(&self, workspace: &Workspace) -> Option<Result<EmbedReport>> {
+        self.synchronize(workspace, false)
+    }
+
+    /// Searches nothing.
+    pub(super) fn search_elsewhere(
+        &self,
+        workspace: &Workspace,
+        _query: &Query,
+        _limit: usize,
+        _projects: &[String],
+    ) -> Option<(Option<Vec<ProjectHit>>, Vec<Problem>)> {
+        Some((None, self.embed_written(workspace, &[])))
     }
 
     /// Finds nothing.

@@ -4,7 +4,7 @@
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::entry::{Entry, Id, read};
+use crate::entry::{Entry, Head, Id, read};
 use crate::text::secret::redact;
 use crate::workspace::Workspace;
 
@@ -31,6 +31,7 @@ pub(super) struct EntryChunks {
     /// Its path below `.ralph/`.
     pub(super) path: String,
     pub(super) id: Id,
+    pub(super) title: String,
     pub(super) feature: Option<String>,
     /// The fingerprint of its bytes.
     pub(super) fingerprint: u64,
@@ -48,7 +49,14 @@ impl EntryChunks {
         entry.head.title = redact(&entry.head.title, allowed);
         entry.text = redact(&entry.text, allowed);
         let (fingerprint, chunks) = (xxh3_64(&file.bytes), chunks(&entry, id.stem()));
-        Some(EntryChunks { path: path.to_owned(), id, feature: entry.head.feature, fingerprint, chunks })
+        let Head { title, feature, .. } = entry.head;
+        Some(EntryChunks { path: path.to_owned(), id, title, feature, fingerprint, chunks })
+    }
+
+    /// Returns the title and the beginning of a chunk's text, for readers in other projects.
+    pub(super) fn shown(&self, text: &str) -> [String; 2] {
+        let title = self.title.trim();
+        [title.to_owned(), text.strip_prefix(title).unwrap_or(text).trim().to_owned()]
     }
 
     /// Reads files. Deleted ones are left out.

@@ -61,7 +61,9 @@ impl QdrantClient {
     /// Describes a failure of this server.
     pub(super) fn failure(&self, error: RequestError) -> ServerFailure {
         let hint = match &error {
-            error if error.is_wrong_dimension() => "run `ralph-memory index --rebuild --remote`: the model has changed",
+            error if error.is_of_other_vectors() => {
+                "run `ralph-memory index --rebuild --remote`: its collection is for vectors of another model or version"
+            }
             error if error.is_denied() => "correct `qdrant.api_key`",
             RequestError::TimedOut(_) => "check the load of the server, or raise `qdrant.timeout_ms`",
             RequestError::Unreachable(_) => "start the server, or correct `qdrant.url`",

@@ -8,6 +8,7 @@ use std::net::IpAddr;
 use std::thread::park_timeout;
 use std::time::{Duration, Instant};
 
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use ureq::http::Request;
@@ -129,8 +130,15 @@ impl JsonServer {
 
     /// Sends a request with a body that is not null, repeats it if that may help, and returns the response, all within
     /// the remaining time.
-    pub(super) fn call(&self, method: &str, path: &str, body: &Value, time: &TimeLimit) -> Result<Value, RequestError> {
-        let body = if body.is_null() { String::new() } else { body.to_string() };
+    pub(super) fn call(
+        &self,
+        method: &str,
+        path: &str,
+        body: &impl Serialize,
+        time: &TimeLimit,
+    ) -> Result<Value, RequestError> {
+        let body = serde_json::to_string(body).map_err(|error| RequestError::Broken(error.to_string()))?;
+        let body = if body == "null" { "" } else { &body };
         let (started, limit) = (Instant::now(), time.left()?);
         let mut tries = 1;
         let text = loop {

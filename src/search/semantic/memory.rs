@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use super::Searcher;
-use super::report::{EmbedReport, SemanticStatus};
+use super::report::{EmbedReport, ProjectHit, SemanticStatus};
 use crate::error::{Error, Problem, Result};
 use crate::index::Snapshot;
 use crate::search::retrieve::{Meaning, Query};
@@ -39,11 +39,46 @@ impl SemanticMemory {
     /// Updates the Qdrant server from the files; with `rebuild` from nothing.
     pub(crate) fn sync_remote(&self, workspace: &Workspace, rebuild: bool) -> Result<EmbedReport> {
         let report = self.searcher.as_ref().and_then(|searcher| searcher.synchronize(workspace, rebuild));
-        report.unwrap_or_else(|| {
-            let missing = if self.searcher.is_none() { "ollama.url" } else { "qdrant.url" };
-            let reason = "it is not set; filling the server requires `ollama.url` and `qdrant.url`".to_owned();
-            Err(Error::invalid(missing, reason))
+        report.unwrap_or_else(|| Err(self.no_server()))
+    }
+
+    /// Removes what this project has on the Qdrant server.
+    pub(crate) fn remove_remote(&self, workspace: &Workspace) -> Result<EmbedReport> {
+        let report = self.searcher.as_ref().and_then(|searcher| searcher.remove_remote(workspace));
+        report.unwrap_or_else(|| Err(self.no_server()))
+    }
+
+    /// Returns the entries of other projects that match a query best, unless they cannot be searched, and the problems.
+    pub(crate) fn search_elsewhere(
+        &self,
+        workspace: &Workspace,
+        query: &Query,
+        limit: usize,
+        projects: &[String],
+    ) -> (Option<Vec<ProjectHit>>, Vec<Problem>) {
+        let not_searched = |place: &str, reason: &str, hint: &str| {
+            let message = format!("{reason}; other projects are not searched");
+            (None, vec![Problem::warning(place, "elsewhere", message, hint)])
+        };
+        if !query.tags.is_empty() || query.scope.is_some() {
+            let reason = "the server knows neither tags nor scopes of entries";
+            return not_searched("qdrant.url", reason, "leave out the tags and the scope");
+        }
+        let found =
+            self.searcher.as_ref().and_then(|searcher| searcher.search_elsewhere(workspace, query, limit, projects));
+        found.unwrap_or_else(|| {
+            let hint = "set `ollama.url` and `qdrant.url` in your own settings";
+            not_searched(self.missing_setting(), "it is not set", hint)
         })
+    }
+
+    fn missing_setting(&self) -> &'static str {
+        if self.searcher.is_none() { "ollama.url" } else { "qdrant.url" }
+    }
+
+    fn no_server(&self) -> Error {
+        let reason = "it is not set; the server requires `ollama.url` and `qdrant.url`".to_owned();
+        Error::invalid(self.missing_setting(), reason)
     }
 
     /// Returns the cosines of the entries of the views and a query, if they are wanted and known, and the problems.

@@ -30,13 +30,15 @@ mod sealed_list;
 mod searcher;
 #[cfg(feature = "semantic")]
 pub(crate) mod vectors;
+#[cfg(feature = "semantic")]
+pub(crate) mod word_vector;
 
 #[cfg(not(feature = "semantic"))]
 use absent::Searcher;
 #[cfg(feature = "semantic")]
 pub use http::{RequestError, Timeouts};
 pub(crate) use memory::SemanticMemory;
-pub use report::{EmbedReport, SemanticStatus};
+pub use report::{EmbedReport, ProjectHit, SemanticStatus};
 #[cfg(feature = "semantic")]
 use searcher::Searcher;
 

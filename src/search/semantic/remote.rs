@@ -17,8 +17,10 @@ use super::qdrant::{Point, PointsFound, QdrantClient, StoredPoint};
 use super::report::EmbedReport;
 use super::sealed_list::SealedList;
 use super::vectors::VectorRecord;
+use super::word_vector::WordVector;
 use crate::entry::Id;
 use crate::error::Problem;
+use crate::index::TOKENS_VERSION;
 use crate::index::catalog::{Area, Catalog, RowId};
 use crate::workspace::{Work, Workspace};
 
@@ -74,7 +76,7 @@ impl RemoteSync {
 
     /// Stores the vectors of a few files during another call.
     pub(super) fn store_now(&self, workspace: &Workspace, embedded: &EmbeddedFiles) -> Result<(), ServerFailure> {
-        self.ask(workspace, |qdrant| qdrant.put(&points(embedded), Timeouts::Query))?;
+        self.ask(workspace, |qdrant| qdrant.put(&points(embedded, qdrant.shares_text()), Timeouts::Query))?;
         self.manifest.append(workspace, &fingerprints(embedded));
         Ok(())
     }
@@ -131,7 +133,7 @@ impl RemoteSync {
         report.entries = comparison.current.len();
         let (pending, current) = (&comparison.pending, &mut comparison.current);
         let store = &mut |embedded: &EmbeddedFiles| {
-            self.ask(workspace, |qdrant| qdrant.put(&points(embedded), Timeouts::Batch))?;
+            self.ask(workspace, |qdrant| qdrant.put(&points(embedded, qdrant.shares_text()), Timeouts::Batch))?;
             current.extend(fingerprints(embedded));
             embedder.keep(workspace, &embedded.records);
             Ok(())
@@ -142,6 +144,13 @@ impl RemoteSync {
         }
         self.write_manifest(workspace, before, comparison);
         result
+    }
+
+    /// Removes all points of this project.
+    pub(super) fn remove_all(&self, workspace: &Workspace, report: &mut EmbedReport) -> Result<(), ServerFailure> {
+        report.removed = self.ask(workspace, QdrantClient::remove_project)?;
+        self.manifest.replace::<(String, u64)>(workspace, &[]);
+        Ok(())
     }
 
     /// Creates the collections that are missing, and with `rebuild` all of them again; reports those that differ from
@@ -196,7 +205,7 @@ impl RemoteSync {
             reading.advance(1);
             let Some(file) = EntryChunks::read(workspace, &live.path(*row)) else { continue };
             let stored = by_entry.remove(&file.id).unwrap_or_default();
-            if !is_other_model && is_same(&stored, &file, self.qdrant.model()) {
+            if !is_other_model && is_same(&stored, &file, self.qdrant.model(), self.qdrant.shares_text()) {
                 current.push((file.id.to_string(), file.fingerprint));
             } else {
                 pending.push(file.path);
@@ -240,8 +249,9 @@ fn fingerprints(embedded: &EmbeddedFiles) -> Vec<(String, u64)> {
 }
 
 /// Returns the vectors as points of the entries.
-fn points(embedded: &EmbeddedFiles) -> Vec<Point> {
+fn points(embedded: &EmbeddedFiles, shares_text: bool) -> Vec<Point> {
     let of = |file: &EntryChunks| {
+        let text = |number: u16| file.chunks.get(usize::from(number)).map_or("", |chunk| chunk.text.as_str());
         let records = embedded.records.iter().filter(|record| record.head.file == file.fingerprint);
         let point = |record: &VectorRecord| Point {
             entry: file.id.clone(),
@@ -249,6 +259,8 @@ fn points(embedded: &EmbeddedFiles) -> Vec<Point> {
             of: record.head.of.into(),
             content: record.head.content,
             vector: record.vector(),
+            words: WordVector::of_text(text(record.head.number)),
+            shown: shares_text.then(|| file.shown(text(record.head.number))),
             feature: file.feature.clone(),
         };
         records.map(point).collect::<Vec<_>>()
@@ -257,7 +269,7 @@ fn points(embedded: &EmbeddedFiles) -> Vec<Point> {
 }
 
 /// Returns whether a server has exactly these chunks of an entry, in the collection where they are searched.
-fn is_same(stored: &[StoredPoint], file: &EntryChunks, model: &str) -> bool {
+fn is_same(stored: &[StoredPoint], file: &EntryChunks, model: &str, shares_text: bool) -> bool {
     let n_chunks = file.chunks.len();
     let has = |(number, chunk): (usize, &Chunk)| {
         stored.iter().any(|stored| {
@@ -266,6 +278,8 @@ fn is_same(stored: &[StoredPoint], file: &EntryChunks, model: &str) -> bool {
                 && stored.content == chunk.content
                 && stored.feature == file.feature
                 && stored.model == model
+                && stored.words == TOKENS_VERSION
+                && stored.is_shown == shares_text
                 && stored.is_in_place
         })
     };

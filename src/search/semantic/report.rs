@@ -4,6 +4,7 @@
 
 use serde::Serialize;
 
+use crate::entry::Id;
 use crate::error::Problem;
 
 /// How many entries without a vector are named.
@@ -55,6 +56,27 @@ impl EmbedReport {
         self.problems = [others, refused].concat();
         self
     }
+}
+
+/// An entry of another project, as the Qdrant server has it on which projects share their points. All of it is what that
+/// project says, or whoever else can write there.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ProjectHit {
+    /// The project's name.
+    pub project: String,
+    /// The entry, in that project.
+    pub id: Id,
+    /// Its feature.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub feature: Option<String>,
+    /// Its title, if that project shares texts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// The beginning of the passage that matches, if that project shares texts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub excerpt: Option<String>,
+    /// How well it matches. Only comparable with those of other entries from this search.
+    pub score: f64,
 }
 
 /// Whether semantic search works.

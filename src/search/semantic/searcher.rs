@@ -13,14 +13,15 @@ use super::embedder::{EmbeddedFiles, Embedder};
 use super::failure::ServerFailure;
 use super::http::RequestError;
 use super::ollama::OllamaClient;
-use super::qdrant::{PointMatch, PointQuery, PointsFound, QdrantClient};
+use super::qdrant::{ElsewhereMatch, ElsewhereQuery, PointMatch, PointQuery, PointsFound, QdrantClient};
 use super::remote::RemoteSync;
-use super::report::{EmbedReport, SemanticStatus};
+use super::report::{EmbedReport, ProjectHit, SemanticStatus};
 use super::vectors::{QueryVector, VectorRecord};
+use super::word_vector::WordVector;
 use crate::entry::{Id, Kind};
 use crate::error::{Problem, Result};
 use crate::index::Snapshot;
-use crate::index::catalog::{Catalog, RowId};
+use crate::index::catalog::{Area, Catalog, RowId};
 use crate::search::retrieve::{MAX_CANDIDATES, Meaning, Query, by_words, not_in_future};
 use crate::settings::Settings;
 use crate::text::secret::redact;
@@ -104,6 +105,48 @@ impl Searcher {
             Meaning { similar, weight, limit: workspace.settings.semantic.limit, min_score: min_cosine(workspace) }
         });
         (meaning, problems)
+    }
+
+    /// Removes what this project has on the Qdrant server, if there is one.
+    pub(super) fn remove_remote(&self, workspace: &Workspace) -> Option<Result<EmbedReport>> {
+        let remote = self.remote.as_ref()?;
+        Some(self.breaker.conclude(workspace, |report| Ok(remote.remove_all(workspace, report)?)))
+    }
+
+    /// Returns the entries of other projects on the Qdrant server that match a query best, unless there is none or it
+    /// fails, and the problems. If no vector can be computed, words alone count.
+    pub(super) fn search_elsewhere(
+        &self,
+        workspace: &Workspace,
+        query: &Query,
+        limit: usize,
+        projects: &[String],
+    ) -> Option<(Option<Vec<ProjectHit>>, Vec<Problem>)> {
+        let remote = self.remote.as_ref()?;
+        let text = redact(&query.text, &workspace.settings.allowed_secrets);
+        let words = WordVector::of_query(&text);
+        let by_meaning = workspace.settings.semantic.weight > 0.0;
+        Some(self.breaker.guard(workspace, |problems| {
+            let embedded = by_meaning.then(|| self.embedder.embed_query(workspace, &text)).transpose();
+            let vector = embedded.unwrap_or_else(|failure| {
+                problems.push(failure.problem());
+                None
+            });
+            let query = ElsewhereQuery {
+                vector: vector.as_deref(),
+                words: &words,
+                limit,
+                min_score: min_cosine(workspace),
+                projects,
+                feature: query.in_feature.as_deref(),
+                kind: query.kind,
+            };
+            let found = remote.ask(workspace, |qdrant| qdrant.search_elsewhere(&query))?;
+            let live = workspace.catalog(Area::Live);
+            let is_new =
+                |found: &ElsewhereMatch| !is_here(workspace, &live, &found.hit.id, found.number, found.content);
+            Ok(found.into_iter().filter(is_new).map(|found| found.hit).collect())
+        }))
     }
 
     /// Computes the cosines from the vectors of the cache.
@@ -266,7 +309,8 @@ impl Searcher {
         let (vector, min_score) = (&vec![1.0; dimensions], min_cosine(workspace));
         let probe = PointQuery { vector, limit: 1, min_score, ..PointQuery::default() };
         remote.ask(workspace, |qdrant| qdrant.search(&probe))?;
-        Ok(format!("qdrant ok{empty}, {model}"))
+        let shown = if remote.qdrant.shares_text() { ", texts shared" } else { "" };
+        Ok(format!("qdrant ok{empty}{shown}, {model}"))
     }
 }
 
@@ -294,9 +338,19 @@ fn found_by_words(
 fn located(workspace: &Workspace, catalogs: &[&Catalog], found: &PointMatch) -> Option<Cosine> {
     let row = |(number, catalog): (usize, &&Catalog)| Some((number, catalog.row_of_id(&found.entry)?));
     let (number, row) = catalogs.iter().enumerate().find_map(row)?;
-    let file = EntryChunks::read(workspace, &catalogs[number].path(row))?;
-    let is_current = file.chunks.get(found.number as usize).is_some_and(|chunk| chunk.content == found.content);
+    let is_current = has_text(workspace, catalogs[number], row, found.number, found.content);
     (is_current && found.score > 0.0).then_some((number, row, found.score))
+}
+
+/// Returns whether an entry of another project is the copy of one that is here, with the same text.
+fn is_here(workspace: &Workspace, live: &Catalog, id: &Id, number: u32, content: u64) -> bool {
+    live.row_of_id(id).is_some_and(|row| has_text(workspace, live, row, number, content))
+}
+
+/// Returns whether the text of a chunk has this hash.
+fn has_text(workspace: &Workspace, catalog: &Catalog, row: RowId, number: u32, content: u64) -> bool {
+    let file = EntryChunks::read(workspace, &catalog.path(row));
+    file.is_some_and(|file| file.chunks.get(number as usize).is_some_and(|chunk| chunk.content == content))
 }
 
 /// Sorts cosines, the greatest first; of equal ones the newer entry first, then by id, as hits are sorted.

@@ -45,6 +45,8 @@ pub(crate) struct Knobs {
     pub(crate) instead: Mutex<Option<(u16, String)>>,
     /// How many calls there were.
     pub(crate) n_calls: AtomicU64,
+    /// The paths and the bodies of the calls, if they are kept.
+    pub(crate) kept: Mutex<Option<Vec<(String, String)>>>,
 }
 
 /// What a server does with a call.
@@ -150,6 +152,9 @@ impl Shared {
 
     fn reply(&self, call: &Call, stream: &mut dyn Write) -> io::Result<()> {
         let number = self.knobs.n_calls.fetch_add(1, Ordering::SeqCst) + 1;
+        if let Some(kept) = &mut *self.knobs.kept.lock().unwrap() {
+            kept.push((call.path.clone(), String::from_utf8_lossy(&call.body).into_owned()));
+        }
         let is_due = |every: &AtomicU64| {
             let every = every.load(Ordering::SeqCst);
             every > 0 && number.is_multiple_of(every)

@@ -29,6 +29,8 @@ struct State {
 
 struct Collection {
     vectors: Value,
+    /// Those of sparse vectors, by name.
+    sparse: Value,
     graph: Value,
     schema: BTreeMap<String, Value>,
     points: BTreeMap<String, Stored>,
@@ -37,8 +39,13 @@ struct Collection {
 struct Stored {
     /// Of length 1, as cosines are compared.
     vector: Vec<f64>,
+    /// Sparse vectors by name: values by index.
+    sparse: BTreeMap<String, Sparse>,
     payload: Value,
 }
+
+/// The values of a sparse vector by their indices.
+type Sparse = BTreeMap<u64, f64>;
 
 /// The error of a call: a status and a message.
 type Refusal = (u16, String);
@@ -77,6 +84,18 @@ impl Standin {
             Some(there) if only_points => there.points.clear(),
             _ => drop(collections.remove(collection)),
         }
+    }
+
+    /// Makes a collection as another program would.
+    pub(crate) fn make(&self, collection: &str, body: &Value) {
+        made(&mut self.state.lock().unwrap(), collection, body).expect("the collection is well-formed");
+    }
+
+    /// Stores points as another program would.
+    pub(crate) fn store(&self, collection: &str, points: &Value) {
+        let state = &mut *self.state.lock().unwrap();
+        let there = state.collections.get_mut(collection).expect("the collection exists");
+        stored(there, &json!({ "points": points })).expect("the points are well-formed");
     }
 
     /// Returns the payloads of all points of a collection.
@@ -202,14 +221,20 @@ fn made(state: &mut State, name: &str, body: &Value) -> Result<Value, Refusal> {
     for (key, value) in said.as_object().into_iter().flatten() {
         graph[key] = value.clone();
     }
+    let sparse = body["sparse_vectors"].as_object().into_iter().flatten();
+    let sparse = sparse.map(|(name, said)| (name.clone(), known(said, &["modifier"])));
+    let sparse = json!(sparse.collect::<serde_json::Map<_, _>>());
     let (schema, points) = Default::default();
-    state.collections.insert(name.to_owned(), Collection { vectors, graph, schema, points });
+    state.collections.insert(name.to_owned(), Collection { vectors, sparse, graph, schema, points });
     Ok(json!(true))
 }
 
 fn told(there: &Collection) -> Value {
     json!({
-        "config": { "params": { "vectors": there.vectors }, "hnsw_config": there.graph },
+        "config": {
+            "params": { "vectors": there.vectors, "sparse_vectors": there.sparse },
+            "hnsw_config": there.graph,
+        },
         "payload_schema": there.schema,
     })
 }
@@ -225,7 +250,8 @@ fn stored(there: &mut Collection, body: &Value) -> Result<(), Refusal> {
             ))
         })?;
         let payload = point.get("payload").cloned().unwrap_or(json!({}));
-        read.push((id.to_owned(), Stored { vector: unit(there, &point["vector"])?, payload }));
+        let (dense, sparse) = vectors(there, &point["vector"])?;
+        read.push((id.to_owned(), Stored { vector: unit(there, dense)?, sparse, payload }));
     }
     there.points.extend(read);
     Ok(())
@@ -243,23 +269,110 @@ fn scrolled(there: &Collection, body: &Value) -> Result<Value, Refusal> {
     Ok(json!({ "points": points, "next_page_offset": found.next().map(|(id, _)| id) }))
 }
 
+/// Returns the vectors of a point: the one without a name, which is named `""` beside others, and the sparse ones.
+fn vectors<'a>(there: &Collection, given: &'a Value) -> Result<(&'a Value, BTreeMap<String, Sparse>), Refusal> {
+    let Some(named) = given.as_object() else { return Ok((given, BTreeMap::new())) };
+    let mut sparse = BTreeMap::new();
+    for (name, vector) in named.iter().filter(|(name, _)| !name.is_empty()) {
+        if there.sparse.get(name).is_none() {
+            return Err((400, format!("Wrong input: Not existing vector name error: {name}")));
+        }
+        sparse.insert(name.clone(), sparse_vector(vector)?);
+    }
+    Ok((named.get("").unwrap_or(&Value::Null), sparse))
+}
+
+fn sparse_vector(vector: &Value) -> Result<Sparse, Refusal> {
+    let indices: Option<Vec<u64>> =
+        vector["indices"].as_array().map(|all| all.iter().filter_map(Value::as_u64).collect());
+    let values: Option<Vec<f64>> =
+        vector["values"].as_array().map(|all| all.iter().filter_map(Value::as_f64).collect());
+    let (Some(indices), Some(values)) = (indices, values) else { return Err(format_error("no sparse vector")) };
+    let n_values = values.len();
+    if indices.len() != n_values || indices.iter().any(|index| u32::try_from(*index).is_err()) {
+        return Err((
+            422,
+            "Validation error in JSON body: [vector.values: must be the same length as indices]".to_owned(),
+        ));
+    }
+    let sparse: Sparse = indices.into_iter().zip(values).collect();
+    if sparse.len() != n_values {
+        return Err((422, "Validation error in JSON body: [vector.indices: must be unique]".to_owned()));
+    }
+    Ok(sparse)
+}
+
 fn queried(there: &Collection, body: &Value) -> Result<Value, Refusal> {
     let limit = limit(body)?;
-    let wanted = unit(there, &body["query"])?;
-    let least = body["score_threshold"].as_f64().unwrap_or(f64::NEG_INFINITY);
-    let mut found: Vec<(f64, &String, &Stored)> = filtered(there, &body["filter"])?
-        .into_iter()
-        .map(|(id, point)| (point.vector.iter().zip(&wanted).map(|(one, other)| one * other).sum(), id, point))
-        // What is only as good is left out, as its engine was seen to do.
-        .filter(|(score, ..)| *score > least)
-        .collect();
-    found.sort_by(|one, other| other.0.total_cmp(&one.0));
+    let found = match body["query"].get("fusion") {
+        Some(fusion) if fusion == "rrf" => fused(there, body)?,
+        Some(_) => return Err(format_error("unknown variant of `fusion`")),
+        None if body.get("prefetch").is_some() => {
+            return Err(format_error("this stand-in only fuses what is prefetched"));
+        }
+        None => ranked(there, body)?,
+    };
     let mut points = Vec::new();
     for (score, id, point) in found.into_iter().take(limit) {
         let payload = payload(body, point)?;
         points.push(json!({ "id": id, "score": score, "payload": payload }));
     }
     Ok(json!({ "points": points }))
+}
+
+/// The score, the id and the point of each result, best first.
+type Results<'a> = Vec<(f64, &'a String, &'a Stored)>;
+
+/// Returns the points that a query finds: by the vector without a name, or by the sparse vector that `using` names.
+fn ranked<'a>(there: &'a Collection, body: &Value) -> Result<Results<'a>, Refusal> {
+    let least = body["score_threshold"].as_f64().unwrap_or(f64::NEG_INFINITY);
+    let candidates = filtered(there, &body["filter"])?.into_iter();
+    let mut found: Results<'a> = if let Some(name) = body["using"].as_str() {
+        let Some(said) = there.sparse.get(name) else {
+            return Err((400, format!("Wrong input: Not existing vector name error: {name}")));
+        };
+        let query = sparse_vector(&body["query"])?;
+        let weight = |index: &u64| if said["modifier"] == "idf" { rarity(there, name, *index) } else { 1.0 };
+        let weights: Sparse = query.iter().map(|(index, value)| (*index, value * weight(index))).collect();
+        let common = |point: &Stored| -> Option<f64> {
+            let vector = point.sparse.get(name)?;
+            let products = weights.iter().filter_map(|(index, weight)| Some(weight * vector.get(index)?));
+            products.reduce(|one, other| one + other)
+        };
+        candidates.filter_map(|(id, point)| Some((common(point)?, id, point))).collect()
+    } else {
+        let wanted = unit(there, &body["query"])?;
+        let cosine = |point: &Stored| point.vector.iter().zip(&wanted).map(|(one, other)| one * other).sum();
+        candidates.map(|(id, point)| (cosine(point), id, point)).collect()
+    };
+    // What is only as good is left out, as its engine was seen to do.
+    found.retain(|(score, ..)| *score > least);
+    found.sort_by(|one, other| other.0.total_cmp(&one.0));
+    Ok(found)
+}
+
+/// Returns the inverse document frequency of an index, as the engine computes it.
+#[expect(clippy::cast_precision_loss, reason = "far fewer than 2^52 points")]
+fn rarity(there: &Collection, name: &str, index: u64) -> f64 {
+    let vectors = there.points.values().filter_map(|point| point.sparse.get(name));
+    let (all, having) = vectors
+        .fold((0_usize, 0_usize), |(all, having), vector| (all + 1, having + usize::from(vector.contains_key(&index))));
+    ((all as f64 - having as f64 + 0.5) / (having as f64 + 0.5) + 1.0).ln()
+}
+
+/// Returns the points of several lists, by reciprocal rank fusion with the engine's constant, 2.
+#[expect(clippy::cast_precision_loss, reason = "far fewer than 2^52 points")]
+fn fused<'a>(there: &'a Collection, body: &Value) -> Result<Results<'a>, Refusal> {
+    let lists = body["prefetch"].as_array().ok_or_else(|| format_error("nothing is prefetched"))?;
+    let mut scores: BTreeMap<&String, (f64, &Stored)> = BTreeMap::new();
+    for list in lists {
+        for (rank, (_, id, point)) in ranked(there, list)?.into_iter().take(limit(list)?).enumerate() {
+            scores.entry(id).or_insert((0.0, point)).0 += 1.0 / (rank as f64 + 2.0);
+        }
+    }
+    let mut found: Results<'a> = scores.into_iter().map(|(id, (score, point))| (score, id, point)).collect();
+    found.sort_by(|one, other| other.0.total_cmp(&one.0));
+    Ok(found)
 }
 
 fn payload(body: &Value, point: &Stored) -> Result<Value, Refusal> {

@@ -22,12 +22,17 @@ pub(crate) struct IndexArgs {
     /// here and is no longer in any file; with `--rebuild`, rebuild what this project has there
     #[arg(long)]
     remote: bool,
+    /// Instead, remove everything that this project has on that server
+    #[arg(long, requires = "remote", conflicts_with = "rebuild")]
+    remove: bool,
 }
 
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &IndexArgs) -> anyhow::Result<Exit> {
     let memory = globals.open()?;
     let index = if args.rebuild && !args.remote { memory.rebuild_index()? } else { memory.update_index()? };
-    let mut vectors = if args.remote {
+    let mut vectors = if args.remove {
+        Some(memory.remove_remote()?)
+    } else if args.remote {
         Some(memory.sync_remote(args.rebuild)?)
     } else {
         memory.settings().embeds_alone().then(|| memory.embed_missing()).transpose()?
@@ -46,6 +51,9 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &IndexArgs) -> anyho
             let place = if args.remote { "the server has" } else { "there are vectors of" };
             let removed = if *removed > 0 { format!(", {removed} removed") } else { String::new() };
             ui.line(format_args!("{place} {}, {new} new{removed}", count(*known, "entry")))?;
+        }
+        if args.remove {
+            ui.note("hint: remove `qdrant.url` from your settings, or new entries are uploaded again");
         }
         ui.problems(&problems);
     }

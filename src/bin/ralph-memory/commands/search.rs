@@ -1,9 +1,11 @@
 //! `search`: finds entries.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
-use ralph_memory::memory::EntryView;
+use ralph_memory::memory::{EntryView, ProjectHit};
+use ralph_memory::text::shorten;
 use ralph_memory::{Hit, Kind, Query, Scope};
+use serde_json::json;
 
 use crate::answers::{marks, shown_id, with_excerpts};
 use crate::error::UsageError;
@@ -22,7 +24,8 @@ const EXCERPT_WIDTH: usize = 76;
 #[command(after_help = "Examples:
   ralph-memory search \"why does the bench fail\"
   ralph-memory search sqlite locking --tag testing --explain
-  ralph-memory search -- --nocapture")]
+  ralph-memory search -- --nocapture
+  ralph-memory search \"token refresh\" --everywhere --project web")]
 pub(crate) struct SearchArgs {
     /// Words to search for; operators are ignored
     #[arg(required = true)]
@@ -52,6 +55,12 @@ pub(crate) struct SearchArgs {
     /// may be repeated
     #[arg(long = "file", value_name = "PATH")]
     files: Vec<String>,
+    /// Also search the other projects on the Qdrant server of `qdrant.url`
+    #[arg(long)]
+    everywhere: bool,
+    /// Of the other projects only this one; may be repeated
+    #[arg(long = "project", value_name = "NAME", requires = "everywhere")]
+    projects: Vec<String>,
     /// Show the parts of each score
     #[arg(long)]
     explain: bool,
@@ -75,7 +84,13 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: SearchArgs) -> anyho
         archived: args.archived,
         ..Query::default()
     };
-    let found = memory.search(&query, args.limit.unwrap_or(memory.settings().search_limit))?;
+    let limit = args.limit.unwrap_or(memory.settings().search_limit);
+    let (found, elsewhere) = if args.everywhere {
+        let (found, hits) = memory.search_everywhere(&query, limit, &args.projects)?;
+        (found, Some(hits))
+    } else {
+        (memory.search(&query, limit)?, None)
+    };
     let mut usage = if args.explain { memory.usage() } else { HashMap::new() };
     let view = |hit: Hit| {
         let usage = usage.remove(&hit.entry.id);
@@ -83,10 +98,14 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: SearchArgs) -> anyho
         EntryView { usage, explanation, ..EntryView::from(hit) }
     };
     let mut entries: Vec<EntryView> = found.hits.into_iter().map(view).collect();
-    let is_empty = entries.is_empty();
+    let is_empty = entries.is_empty() && elsewhere.iter().flatten().all(Vec::is_empty);
     if ui.json {
         let entries = with_excerpts(&memory, entries, &query.text);
-        ui.json(BTreeMap::from([("entries", entries)]), &found.problems)?;
+        let mut answer = json!({ "entries": entries });
+        if let Some(hits) = elsewhere {
+            answer["elsewhere"] = json!(hits);
+        }
+        ui.json(answer, &found.problems)?;
     } else {
         // Many hits are read by a program, or for their titles.
         let summaries = entries.iter().take(MAX_EXCERPTS).map(|entry| &entry.summary);
@@ -98,9 +117,42 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: SearchArgs) -> anyho
         if is_empty {
             ui.note("nothing found");
         }
+        if let Some(hits) = elsewhere {
+            show_elsewhere(ui, hits.as_deref())?;
+        }
         ui.problems(&found.problems);
     }
     Ok(if is_empty { Exit::No } else { Exit::Done })
+}
+
+/// Prints the entries of other projects, apart from those that are known here.
+fn show_elsewhere(ui: &mut Ui<'_>, hits: Option<&[ProjectHit]>) -> anyhow::Result<()> {
+    let Some(hits) = hits else {
+        ui.note("other projects were not searched");
+        return Ok(());
+    };
+    if hits.is_empty() {
+        ui.note("nothing found in other projects");
+        return Ok(());
+    }
+    ui.line(format_args!("In other projects, as they describe themselves:"))?;
+    for (index, hit) in hits.iter().enumerate() {
+        let id = format!("{}  in {}", hit.id, hit.project);
+        let id = ui.styled(ID, &id);
+        let Some(title) = &hit.title else {
+            ui.hanging(3, format_args!("{}. {id}", index + 1))?;
+            continue;
+        };
+        let title = ui.styled(TITLE, title);
+        ui.hanging(3, format_args!("{}. {title}", index + 1))?;
+        ui.line(format_args!("   {id}"))?;
+        if let Some(excerpt) = hit.excerpt.as_ref().filter(|excerpt| !excerpt.is_empty()) {
+            let excerpt = shorten(excerpt, EXCERPT_WIDTH);
+            let excerpt = ui.styled(PLAIN, &excerpt);
+            ui.line(format_args!("   {excerpt}"))?;
+        }
+    }
+    Ok(())
 }
 
 fn show(ui: &mut Ui<'_>, rank: usize, view: &EntryView) -> anyhow::Result<()> {

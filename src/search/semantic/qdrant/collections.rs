@@ -12,8 +12,14 @@ use crate::search::semantic::http::{RequestError, TimeLimit, Timeouts, take};
 
 /// The fields by which points are filtered.
 const INDEXED: [&str; 5] = ["feature", "project", "entry", "model", "kind"];
+/// The field by which the server keeps points together.
+const TENANT: &str = "project";
+/// What the server computes itself: how rare a word is.
+const IDF: &str = "idf";
 /// How vectors are compared.
 const DISTANCE: &str = "Cosine";
+/// The name of the vectors of words. Those of meaning have none.
+pub(super) const WORDS: &str = "words";
 
 /// The collections as they are after [`QdrantClient::prepare`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -118,8 +124,8 @@ impl QdrantClient {
         let missing: Vec<&str> =
             INDEXED.into_iter().filter(|field| there["payload_schema"].get(*field).is_none()).collect();
         for field in &missing {
-            let is_tenant = *field == "feature" && !self.is_per_feature();
-            let schema = if is_tenant { json!({ "type": "keyword", "is_tenant": true }) } else { json!("keyword") };
+            let schema =
+                if *field == TENANT { json!({ "type": "keyword", "is_tenant": true }) } else { json!("keyword") };
             let body = json!({ "field_name": field, "field_schema": schema });
             self.call(time, "PUT", &format!("{}/index?wait=true", path(name)), &body)?;
         }
@@ -137,6 +143,7 @@ impl QdrantClient {
         let graph = self.settings.hnsw;
         let body = json!({
             "vectors": { "size": dimensions, "distance": DISTANCE, "on_disk": graph.on_disk },
+            "sparse_vectors": { WORDS: { "modifier": IDF } },
             "hnsw_config": { "m": graph.m, "ef_construct": graph.ef_construct, "on_disk": graph.on_disk },
             "on_disk_payload": true,
         });
@@ -178,10 +185,9 @@ impl QdrantClient {
         for field in INDEXED {
             let index = &there["payload_schema"][field];
             differ(&format!("index of {field}"), json!("keyword"), &index["data_type"]);
-            // Where features have collections of their own, a tenant key does no harm.
-            if field == "feature" && !self.is_per_feature() {
+            if field == TENANT {
                 let is_tenant = index["params"]["is_tenant"] == true;
-                differ("index of feature: is_tenant", json!(true), &json!(is_tenant));
+                differ("index of project: is_tenant", json!(true), &json!(is_tenant));
             }
         }
         let vectors = &there["config"]["params"]["vectors"];
@@ -210,7 +216,10 @@ fn place(part: &Value) -> Option<&Value> {
 fn unusable(collection: &Value, dimensions: usize) -> Option<String> {
     let vectors = &collection["config"]["params"]["vectors"];
     match (vectors["size"].as_u64(), vectors["distance"].as_str()) {
-        (Some(size), Some(DISTANCE)) if size == dimensions as u64 => None,
+        (Some(size), Some(DISTANCE)) if size == dimensions as u64 => {
+            let words = &collection["config"]["params"]["sparse_vectors"][WORDS];
+            (words["modifier"] != IDF).then(|| "has no vectors of words".to_owned())
+        }
         (Some(size), Some(DISTANCE)) => Some(format!("takes vectors of {size} dimensions, not of {dimensions}")),
         (size, _) => {
             let found = size.map_or("vectors with names, or none".to_owned(), |_| plain(&vectors["distance"]));

@@ -1,8 +1,9 @@
 //! Vectors on a Qdrant server, which the machines of a team share.
 //!
 //! The files are the source: everything on the server is computed from them, and may be deleted at any time. A point is
-//! one chunk of one entry. It names its entry and has a hash of the text, but not the text: a reader of the server
-//! learns the names of entries and features, and whatever can be guessed from vectors.
+//! one chunk of one entry. It names its entry and has a hash of the text, but the text only where `qdrant.share_text`
+//! says so: without it a reader of the server learns the names of entries and features, and whatever can be guessed from
+//! vectors. Since the vector of words has a number for each, that is most words of a text, in no order.
 //!
 //! Every response is checked: a name that is not an entry's and a score that is not a cosine are skipped, and a caller
 //! finds only entries that it knows itself.
@@ -11,21 +12,25 @@
 //! Operations of several requests end with the first that fails, and can be repeated.
 
 mod collections;
+mod elsewhere;
 mod points;
 mod wire;
 
 use std::collections::BTreeSet;
 
+use serde::Serialize;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
 use super::http::{JsonServer, RequestError, TimeLimit, Timeouts, take};
+use super::word_vector::WordVector;
 use crate::entry::Id;
 use crate::settings;
 use crate::text::address_part;
 
 pub use collections::CollectionsReport;
+pub use elsewhere::{ElsewhereMatch, ElsewhereQuery};
 pub use points::PointQuery;
 pub(super) use points::PointsFound;
 
@@ -59,6 +64,10 @@ pub struct Point {
     pub content: u64,
     /// The vector of the text.
     pub vector: Vec<f32>,
+    /// The words of the text.
+    pub words: WordVector,
+    /// The entry's title and the beginning of the text, where texts are shared.
+    pub shown: Option<[String; 2]>,
     /// The entry's feature.
     pub feature: Option<String>,
 }
@@ -91,6 +100,10 @@ pub struct StoredPoint {
     pub feature: Option<String>,
     /// The model that made the vector, without `:latest`; compare it with [`QdrantClient::model`].
     pub model: String,
+    /// The version of the rules that made the vector of words.
+    pub words: u32,
+    /// Whether other projects can read its title and the beginning of its text.
+    pub is_shown: bool,
     /// Whether it is in the collection in which it is searched. It is not after `qdrant.collection` was changed: then
     /// store its entry again, or remove it.
     pub is_in_place: bool,
@@ -133,6 +146,11 @@ impl QdrantClient {
     /// Returns whether each feature has a collection of its own.
     pub fn is_per_feature(&self) -> bool {
         self.settings.collection.per_feature
+    }
+
+    /// Returns whether titles and the beginnings of texts are stored, for readers in other projects.
+    pub fn shares_text(&self) -> bool {
+        self.settings.share_text
     }
 
     /// Returns the collection of all features, or of the entries without one.
@@ -182,7 +200,7 @@ impl QdrantClient {
     }
 
     /// Sends a request, and returns the result in the response.
-    fn call(&self, time: &TimeLimit, method: &str, path: &str, body: &Value) -> Result<Value, RequestError> {
+    fn call(&self, time: &TimeLimit, method: &str, path: &str, body: &impl Serialize) -> Result<Value, RequestError> {
         take(&mut self.server.call(method, path, body, time)?, "result")
     }
 
@@ -238,10 +256,12 @@ impl RequestError {
         matches!(self, RequestError::Refused { status: 404, message } if message.contains("Collection"))
     }
 
-    /// Returns whether a Qdrant server says that vectors have another number of dimensions than its collection: it was
-    /// created for another model, and only `index --rebuild --remote` fixes that.
-    pub fn is_wrong_dimension(&self) -> bool {
-        matches!(self, RequestError::Refused { status: 400, message } if message.contains("dimension error"))
+    /// Returns whether a Qdrant server says that its collection is for other vectors: of another number of dimensions,
+    /// or without words. It was created for another model or by an older version, and only `index --rebuild --remote`
+    /// fixes that.
+    pub fn is_of_other_vectors(&self) -> bool {
+        let says_so = |message: &str| message.contains("dimension error") || message.contains("vector name error");
+        matches!(self, RequestError::Refused { status: 400, message } if says_so(message))
     }
 
     /// Returns whether a server rejects the key, or requires one.

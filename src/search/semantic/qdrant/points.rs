@@ -4,12 +4,14 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::wire::{FIELDS_OF_MATCH, FIELDS_OF_STORED, is, is_any};
 use super::{CollectionsReport, Point, PointMatch, QdrantClient, StoredPoint, path};
 use crate::entry::{Id, Kind};
 use crate::search::semantic::http::{RequestError, TimeLimit, Timeouts, take};
+use crate::search::semantic::word_vector::WordVector;
 
 /// About how many bytes of points are stored at once: a server accepts 32 MB, and a request has a time limit.
 const MAX_BATCH: usize = 1024 * 1024;
@@ -18,6 +20,8 @@ const NUMBER_BYTES: usize = 16;
 /// About how many bytes a point has besides its vector. The longest names fit into what a server accepts beyond a
 /// batch.
 const POINT_BYTES: usize = 512;
+/// How many bytes a word of a text has at most as text, with its weight and commas.
+const WORD_BYTES: usize = 32;
 /// How many entries, or points to keep, a request to delete names at most.
 const MAX_NAMED: usize = 512;
 /// How many points a page of a listing has: about 200 KB.
@@ -25,7 +29,7 @@ const PAGE: usize = 1_000;
 /// How many points are listed at most. A server that sends more is taken to send them endlessly.
 const MAX_LISTED: usize = 10_000_000;
 /// How many chunks are requested at first, for each entry that is wanted.
-const CHUNKS: usize = 4;
+pub(super) const CHUNKS: usize = 4;
 /// How many are requested at most, if a few long entries have all of the best ones.
 const MAX_CHUNKS: usize = 64;
 
@@ -50,16 +54,9 @@ impl QdrantClient {
         }
         for (home, points) in &by_home {
             let dimensions = points.first().map_or(0, |point| point.vector.len());
-            for batch in points.chunks(n_at_once(dimensions)) {
-                let points: Vec<Value> = batch
-                    .iter()
-                    .map(|point| {
-                        let id = self.point_id(point.entry.as_str(), point.number);
-                        json!({ "id": id, "vector": point.vector, "payload": self.payload(point) })
-                    })
-                    .collect();
+            for batch in batches(points) {
+                let body = SentPoints { points: batch.iter().map(|point| self.sent(point)).collect() };
                 let to = format!("{}/points?wait=true", path(home));
-                let body = json!({ "points": points });
                 match self.call(time, "PUT", &to, &body) {
                     // The first write.
                     Err(error) if error.is_missing_collection() => {
@@ -99,6 +96,22 @@ impl QdrantClient {
             self.remove_from(&collection, &entries)?;
         }
         Ok(())
+    }
+
+    /// Removes all points of this project, and returns how many entries had some.
+    ///
+    /// # Errors
+    ///
+    /// Those of the requests.
+    pub fn remove_project(&self) -> Result<usize, RequestError> {
+        let entries: HashSet<Id> = self.stored()?.into_iter().map(|point| point.entry).collect();
+        for collection in self.collections(&self.time_limit(Timeouts::Query))? {
+            match self.delete(&self.time_limit(Timeouts::Batch), &collection, &json!({ "must": [self.own()] })) {
+                Err(error) if error.is_missing_collection() => {}
+                result => result?,
+            }
+        }
+        Ok(entries.len())
     }
 
     /// Returns the entries whose best chunk matches a vector best, best first, then by id, and with the same requests
@@ -180,6 +193,14 @@ impl QdrantClient {
             }
         }
         Ok(stored)
+    }
+
+    fn sent<'a>(&self, point: &'a Point) -> SentPoint<'a> {
+        SentPoint {
+            id: self.point_id(point.entry.as_str(), point.number),
+            vector: SentVectors { meaning: &point.vector, words: &point.words },
+            payload: self.payload(point),
+        }
     }
 
     /// Removes what a collection has of the entries of these points beyond their number of chunks.
@@ -302,6 +323,28 @@ impl QdrantClient {
     }
 }
 
+/// Points as they are sent. As a [`Value`] each number of a vector would have twice as many digits.
+#[derive(Serialize)]
+struct SentPoints<'a> {
+    points: Vec<SentPoint<'a>>,
+}
+
+#[derive(Serialize)]
+struct SentPoint<'a> {
+    id: String,
+    vector: SentVectors<'a>,
+    payload: Value,
+}
+
+/// The vectors of a point. The name `words` is that of `WORDS`.
+#[derive(Serialize)]
+struct SentVectors<'a> {
+    /// The vector that has no name.
+    #[serde(rename = "")]
+    meaning: &'a [f32],
+    words: &'a WordVector,
+}
+
 /// What is searched.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct PointQuery<'a> {
@@ -360,9 +403,26 @@ fn keep_best(best: &mut BestByEntry, found: impl Iterator<Item = PointMatch>) {
     }
 }
 
-/// Returns how many points with so many dimensions are stored at once.
-fn n_at_once(dimensions: usize) -> usize {
-    (MAX_BATCH / (dimensions * NUMBER_BYTES + POINT_BYTES)).max(1)
+/// Returns points in the groups in which they are stored.
+fn batches<'a>(points: &'a [&'a Point]) -> impl Iterator<Item = &'a [&'a Point]> {
+    let mut left = points;
+    std::iter::from_fn(move || {
+        let mut n_bytes = 0;
+        let is_full = |point: &&Point| {
+            n_bytes += n_bytes_of(point);
+            n_bytes > MAX_BATCH
+        };
+        let end = left.iter().position(is_full).unwrap_or(left.len()).max(1).min(left.len());
+        let (batch, behind) = left.split_at(end);
+        left = behind;
+        (!batch.is_empty()).then_some(batch)
+    })
+}
+
+/// Returns about how many bytes a request has for a point, and no less.
+fn n_bytes_of(point: &Point) -> usize {
+    let shown = point.shown.iter().flatten().map(|text| 2 * text.len()).sum::<usize>();
+    point.vector.len() * NUMBER_BYTES + point.words.len() * WORD_BYTES + shown + POINT_BYTES
 }
 
 #[cfg(test)]
@@ -371,10 +431,21 @@ mod tests {
 
     #[test]
     fn batches_are_bounded() {
-        for dimensions in [96, 768, 8_192] {
-            let numbers = serde_json::to_string(&vec![-1.175_494_4e-38_f32; dimensions]).unwrap();
-            assert!(n_at_once(dimensions) > 1 && n_at_once(dimensions) * numbers.len() < MAX_BATCH, "{dimensions}");
+        let text: Vec<String> = (0..2_000).map(|number| format!("w{number}")).collect();
+        let words = WordVector::of_text(&text.join(" "));
+        for dimensions in [96, 768, 8_192, MAX_BATCH] {
+            let vector = vec![-1.175_494_4e-38_f32; dimensions];
+            let entry = Id::parse("knowledge/a").unwrap();
+            let point =
+                Point { entry, number: 0, of: 1, content: 0, vector, words: words.clone(), shown: None, feature: None };
+            let vectors = SentVectors { meaning: &point.vector, words: &point.words };
+            let sent = serde_json::to_string(&vectors).unwrap();
+            assert!(sent.len() <= n_bytes_of(&point), "{dimensions}: {} bytes", sent.len());
+            let points = [&point; 5];
+            let sizes: Vec<usize> = batches(&points).map(<[_]>::len).collect();
+            let at_once = (MAX_BATCH / n_bytes_of(&point)).clamp(1, 5);
+            assert_eq!((sizes[0], sizes.iter().sum::<usize>()), (at_once, 5), "{dimensions}");
         }
-        assert_eq!(n_at_once(MAX_BATCH), 1);
+        assert_eq!(batches(&[]).count(), 0);
     }
 }

@@ -4,13 +4,23 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Point, PointMatch, QdrantClient, StoredPoint, without_latest};
+use super::{ElsewhereMatch, Point, PointMatch, QdrantClient, StoredPoint, without_latest};
 use crate::entry::Id;
+use crate::index::TOKENS_VERSION;
+use crate::search::semantic::ProjectHit;
+use crate::text::{cut, one_line};
 
 /// The fields of a point that a search reads.
 pub(super) const FIELDS_OF_MATCH: [&str; 4] = ["entry", "number", "content", "project"];
 /// The fields of a point that listing reads.
-pub(super) const FIELDS_OF_STORED: [&str; 7] = ["entry", "number", "of", "content", "feature", "model", "project"];
+pub(super) const FIELDS_OF_STORED: [&str; 9] =
+    ["entry", "number", "of", "content", "feature", "model", "project", "words", "title"];
+/// The fields that a search among other projects reads.
+pub(super) const FIELDS_OF_OTHERS: [&str; 7] = ["project", "entry", "number", "content", "feature", "title", "excerpt"];
+/// The longest text of another project that is shown, in characters.
+const MAX_SHOWN: usize = 300;
+/// The longest name of another project, in bytes.
+const MAX_PROJECT: usize = 200;
 
 impl QdrantClient {
     /// Reads a point that was found, unless it is broken or of another project.
@@ -39,15 +49,33 @@ impl QdrantClient {
             is_in_place: self.home(feature.as_deref()) == collection,
             feature,
             model: without_latest(payload["model"].as_str()?).to_owned(),
+            words: read_number(&payload["words"]).unwrap_or_default(),
+            is_shown: payload["title"].is_string(),
         })
+    }
+
+    /// Reads a point of another project, unless it is broken or says that it is of this one. Anyone who may write to the
+    /// server can have made it, so texts become short lines.
+    pub(super) fn read_of_others(&self, point: &Map<String, Value>) -> Option<ElsewhereMatch> {
+        let payload = point.get("payload")?;
+        let project = payload["project"].as_str()?;
+        let is_name = !project.is_empty() && project.len() <= MAX_PROJECT && !project.contains(char::is_control);
+        let line = |field: &str| payload[field].as_str().map(|text| cut(&one_line(text), MAX_SHOWN));
+        (is_name && project != self.settings.project).then_some(())?;
+        let hit = ProjectHit {
+            project: project.to_owned(),
+            id: read_id(payload)?,
+            feature: line("feature"),
+            title: line("title"),
+            excerpt: line("excerpt"),
+            score: point.get("score")?.as_f64().filter(|score| score.is_finite())?,
+        };
+        Some(ElsewhereMatch { hit, number: read_number(&payload["number"])?, content: read_content(payload)? })
     }
 
     /// Reads the name of an entry of this project.
     fn read_entry(&self, payload: &Value) -> Option<Id> {
-        let text = payload["entry"].as_str()?;
-        let entry = Id::of_path(&format!("{text}.md"))?;
-        let is_plain = entry.as_str() == text && !text.contains(char::is_control);
-        (is_plain && payload["project"].as_str()? == self.settings.project).then_some(entry)
+        (payload["project"].as_str()? == self.settings.project).then(|| read_id(payload))?
     }
 
     /// Returns the condition that a point is of this project.
@@ -57,7 +85,7 @@ impl QdrantClient {
 
     /// Returns what the server stores beside a point's vector.
     pub(super) fn payload(&self, point: &Point) -> Value {
-        json!({
+        let mut payload = json!({
             "project": self.settings.project,
             "entry": point.entry.as_str(),
             "number": point.number,
@@ -66,8 +94,21 @@ impl QdrantClient {
             "feature": point.feature,
             "kind": point.entry.kind().as_str(),
             "model": self.model,
-        })
+            "words": TOKENS_VERSION,
+        });
+        if let Some([title, excerpt]) = &point.shown {
+            payload["title"] = json!(title);
+            payload["excerpt"] = json!(cut(&one_line(excerpt), MAX_SHOWN));
+        }
+        payload
     }
+}
+
+fn read_id(payload: &Value) -> Option<Id> {
+    let text = payload["entry"].as_str()?;
+    let entry = Id::of_path(&format!("{text}.md"))?;
+    let is_plain = entry.as_str() == text && !text.contains(char::is_control);
+    is_plain.then_some(entry)
 }
 
 fn read_number(value: &Value) -> Option<u32> {
