@@ -19,6 +19,7 @@ use ralph_memory::{Memory, Query, Request, Task};
 #[path = "../../tests/campaigns/agent.rs"]
 #[allow(clippy::unwrap_used, reason = "a failed unwrap is a failed measurement")]
 mod agent;
+mod everywhere;
 mod queries;
 mod served;
 #[path = "../../tests/integration/standin/mod.rs"]
@@ -184,9 +185,10 @@ fn main() -> Done {
         ("served", [root, queries]) => served::run(root, queries),
         ("transcripts", arguments) => transcripts::run(arguments),
         ("vectors", sizes) => vectors::run(sizes),
+        ("everywhere", projects) => everywhere::run(projects),
         ("qdrant-standin", []) => serve_qdrant(),
         _ => Err("usage: memory [queries DIR QUERIES | served DIR QUERIES | transcripts claude|codex|text [LINES] [--print] | \
-                  vectors [N…] | qdrant-standin]"
+                  vectors [N…] | everywhere [PROJECTS] | qdrant-standin]"
             .into()),
     }
 }

@@ -57,7 +57,7 @@ pub(crate) fn run(sizes: &[String]) -> Result<(), Box<dyn Error>> {
 }
 
 /// A vector that is like no other, and the same each time.
-fn vector(seed: u64) -> Vec<f32> {
+pub(crate) fn vector(seed: u64) -> Vec<f32> {
     let mut state = seed;
     let mut next = || {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);

@@ -219,4 +219,12 @@ impl OllamaSettings {
             _ => 0.4,
         }
     }
+
+    /// Returns whether the model can compare a text with others. Its alphabet says so: `all-minilm` learned English alone.
+    /// With it, Thai questions lost .137 of their nDCG@10, and Russian and Ukrainian ones gained nothing.
+    pub(crate) fn reads(&self, text: &str) -> bool {
+        let is_latin = |letter: &char| matches!(letter, 'A'..='\u{24f}' | '\u{1e00}'..='\u{1eff}');
+        let letters = || text.chars().filter(|letter| letter.is_alphabetic());
+        self.family() != "all-minilm" || 2 * letters().filter(is_latin).count() >= letters().count()
+    }
 }

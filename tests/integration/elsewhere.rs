@@ -149,21 +149,31 @@ fn requests_are_as_the_server_documents_them() {
     let words = &point["vector"]["words"];
     assert!(words["indices"].as_array().unwrap().is_sorted_by_key(|index| index.as_u64().unwrap()), "{words}");
     assert_eq!(words["indices"].as_array().map(Vec::len), words["values"].as_array().map(Vec::len));
-    let mut query = sent("/points/query").pop().unwrap();
     let is = |key: &str, value: &str| json!({ "key": key, "match": { "value": value } });
     let any = json!({ "key": "project", "match": { "any": ["web"] } });
     let conditions = [is("kind", "knowledge"), any];
-    let others = json!([is("project", "api")]);
-    let [words, meaning] = [0, 1].map(|number| query["prefetch"][number].take());
-    assert_eq!(words["query"]["values"], json!([1.0, 1.0]), "{words}");
-    assert_eq!(words["using"], "words");
-    assert_eq!(words["filter"], json!({ "must": conditions, "must_not": others }));
     let with_model = [&conditions[..], &[is("model", "nomic-embed-text")]].concat();
-    assert_eq!(meaning["filter"], json!({ "must": with_model, "must_not": others }));
-    assert_eq!(meaning["query"].as_array().map(Vec::len), Some(96));
-    assert_eq!((&words["limit"], &meaning["limit"], &query["limit"]), (&json!(40), &json!(40), &json!(40)));
-    assert_eq!(query["query"], json!({ "fusion": "rrf" }));
-    assert_eq!(query["with_payload"], json!(["project", "entry", "number", "content", "feature", "title", "excerpt"]));
+    let filters =
+        [conditions.to_vec(), with_model].map(|must| json!({ "must": must, "must_not": [is("project", "api")] }));
+    let body = sent("/points/query/batch").pop().unwrap();
+    let searches = body["searches"].as_array().unwrap();
+    assert_eq!(searches.len(), 2, "{body}");
+    for (search, filter) in searches.iter().zip(&filters) {
+        assert_eq!(search["filter"], *filter);
+        assert_eq!((&search["limit"], search["score_threshold"].is_null()), (&json!(80), true));
+        assert_eq!(
+            search["with_payload"],
+            json!(["project", "entry", "number", "content", "feature", "title", "excerpt"])
+        );
+        // Both rank the same candidates.
+        let prefetch = search["prefetch"].as_array().unwrap();
+        assert_eq!(*prefetch, *searches[0]["prefetch"].as_array().unwrap());
+        assert_eq!(prefetch.iter().map(|list| &list["filter"]).collect::<Vec<_>>(), filters.iter().collect::<Vec<_>>());
+        assert!(prefetch.iter().all(|list| list["limit"] == 40 && list.get("with_payload").is_none()), "{search}");
+        assert!(prefetch[1]["score_threshold"].as_f64().is_some_and(|least| (0.39..0.41).contains(&least)), "{search}");
+    }
+    assert_eq!((&searches[0]["query"]["values"], &searches[0]["using"]), (&json!([1.0, 1.0]), &json!("words")));
+    assert_eq!(searches[1]["query"].as_array().map(Vec::len), Some(96));
 }
 
 /// All requests to the server are searched for words of entries and queries; ids have words, and are known to leave.

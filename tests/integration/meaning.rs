@@ -219,6 +219,24 @@ fn what_means_the_same_is_found() {
     assert!((sum - hit["score"].as_f64().unwrap()).abs() < 1e-9, "the parts add up: {hit}");
 }
 
+/// `all-minilm` learned English alone: for another alphabet its vectors are noise.
+#[test]
+fn an_english_model_is_not_asked_about_other_alphabets() {
+    for (model, query, is_asked) in [
+        ("all-minilm", "why is the bench slow", true),
+        ("all-minilm", "La vérification à la caisse", true),
+        ("all-minilm", "500 ms: ช้ามาก", false),
+        ("all-minilm:33m", "почему медленно", false),
+        ("nomic-embed-text", "почему медленно", true),
+    ] {
+        let scene = Scene::local();
+        scene.state().models.push(format!("{model}:latest").replace(":33m:latest", ":33m"));
+        let ran = scene.search(query).env("RALPH_MEMORY_OLLAMA__MODEL", model).run();
+        assert_eq!(ran.json(ran.code.unwrap())["problems"], json!([]), "{ran}");
+        assert_eq!(scene.n_calls() > 0, is_asked, "{model} {query}");
+    }
+}
+
 /// Two entries say "checkout" in the same place, of which one is about what is slow; four are about nothing else and do
 /// not say it.
 #[test]

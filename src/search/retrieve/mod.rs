@@ -239,10 +239,7 @@ pub(crate) fn by_words(
 /// Returns the points that entries gain for similarity. The most similar of the accepted entries are found by
 /// similarity alone.
 fn bonuses(meaning: &Meaning, catalogs: &[&Catalog], best: i64, is_wanted: &dyn Fn(&Id, &Head) -> bool) -> Vec<Bonus> {
-    // If no word matches, any unit works: there is nothing to weigh against.
-    let best = if best > 0 { best } else { 1_000_000 };
-    let share = meaning.weight.clamp(0.0, MOST_MEANING);
-    let factor = from_millionths(best) * share / (1.0 - share);
+    let factor = points_of_cosine(from_millionths(best), meaning.weight);
     // The cosine itself, not relative to the closest entry: that one may have little to do with the query, and would
     // count in full. Measured on bugs with vectors of all-MiniLM-L6-v2: .701 instead of .680 nDCG@10 with shares of the
     // closest, and .660 with shares of the rest above the limit.
@@ -263,6 +260,14 @@ fn bonuses(meaning: &Meaning, catalogs: &[&Catalog], best: i64, is_wanted: &dyn 
         bonuses.push(Bonus { path: catalog.path(row), points: points(*similarity), alone });
     }
     bonuses
+}
+
+/// Returns the points for a cosine of 1, if meaning has this share in a score and words give at most so many points.
+pub(crate) fn points_of_cosine(best_by_words: f64, weight: f64) -> f64 {
+    // If no word matches, any unit works: there is nothing to weigh against.
+    let best = if best_by_words > 0.0 { best_by_words } else { 1.0 };
+    let share = weight.clamp(0.0, MOST_MEANING);
+    best * share / (1.0 - share)
 }
 
 /// A candidate, and its row in the catalog.

@@ -90,7 +90,7 @@ impl SemanticMemory {
         query: &Query,
     ) -> (Option<Meaning>, Vec<Problem>) {
         let weight = query.semantic_weight.unwrap_or(workspace.settings.semantic.weight);
-        let is_wanted = weight > 0.0 && !query.text.trim().is_empty();
+        let is_wanted = weight > 0.0 && !query.text.trim().is_empty() && workspace.settings.ollama.reads(&query.text);
         match self.searcher.as_ref().filter(|_| is_wanted) {
             Some(searcher) => searcher.search(workspace, views, snapshot, query, weight),
             None => (None, Vec::new()),

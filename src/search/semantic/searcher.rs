@@ -125,7 +125,9 @@ impl Searcher {
         let remote = self.remote.as_ref()?;
         let text = redact(&query.text, &workspace.settings.allowed_secrets);
         let words = WordVector::of_query(&text);
-        let by_meaning = workspace.settings.semantic.weight > 0.0;
+        let settings = &workspace.settings;
+        let weight = query.semantic_weight.unwrap_or(settings.semantic.weight);
+        let by_meaning = weight > 0.0 && settings.ollama.reads(&text);
         Some(self.breaker.guard(workspace, |problems| {
             let embedded = by_meaning.then(|| self.embedder.embed_query(workspace, &text)).transpose();
             let vector = embedded.unwrap_or_else(|failure| {
@@ -137,6 +139,7 @@ impl Searcher {
                 words: &words,
                 limit,
                 min_score: min_cosine(workspace),
+                weight,
                 projects,
                 feature: query.in_feature.as_deref(),
                 kind: query.kind,

@@ -45,6 +45,8 @@ pub(crate) struct Knobs {
     pub(crate) instead: Mutex<Option<(u16, String)>>,
     /// How many calls there were.
     pub(crate) n_calls: AtomicU64,
+    /// How many bytes the bodies of the calls had.
+    pub(crate) n_bytes: AtomicU64,
     /// The paths and the bodies of the calls, if they are kept.
     pub(crate) kept: Mutex<Option<Vec<(String, String)>>>,
 }
@@ -152,6 +154,7 @@ impl Shared {
 
     fn reply(&self, call: &Call, stream: &mut dyn Write) -> io::Result<()> {
         let number = self.knobs.n_calls.fetch_add(1, Ordering::SeqCst) + 1;
+        self.knobs.n_bytes.fetch_add(call.body.len() as u64, Ordering::SeqCst);
         if let Some(kept) = &mut *self.knobs.kept.lock().unwrap() {
             kept.push((call.path.clone(), String::from_utf8_lossy(&call.body).into_owned()));
         }

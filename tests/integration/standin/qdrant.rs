@@ -3,7 +3,7 @@
 //!
 //! What it is asked and does not know it answers with 404, and the test fails when it is dropped.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
@@ -304,14 +304,15 @@ fn sparse_vector(vector: &Value) -> Result<Sparse, Refusal> {
 
 fn queried(there: &Collection, body: &Value) -> Result<Value, Refusal> {
     let limit = limit(body)?;
-    let found = match body["query"].get("fusion") {
-        Some(fusion) if fusion == "rrf" => fused(there, body)?,
-        Some(_) => return Err(format_error("unknown variant of `fusion`")),
-        None if body.get("prefetch").is_some() => {
-            return Err(format_error("this stand-in only fuses what is prefetched"));
+    let mut found = ranked(there, body)?;
+    if let Some(lists) = body["prefetch"].as_array() {
+        // The query ranks what the lists have.
+        let mut prefetched = BTreeSet::new();
+        for list in lists {
+            prefetched.extend(ranked(there, list)?.into_iter().take(self::limit(list)?).map(|(_, id, _)| id));
         }
-        None => ranked(there, body)?,
-    };
+        found.retain(|(_, id, _)| prefetched.contains(id));
+    }
     let mut points = Vec::new();
     for (score, id, point) in found.into_iter().take(limit) {
         let payload = payload(body, point)?;
@@ -358,21 +359,6 @@ fn rarity(there: &Collection, name: &str, index: u64) -> f64 {
     let (all, having) = vectors
         .fold((0_usize, 0_usize), |(all, having), vector| (all + 1, having + usize::from(vector.contains_key(&index))));
     ((all as f64 - having as f64 + 0.5) / (having as f64 + 0.5) + 1.0).ln()
-}
-
-/// Returns the points of several lists, by reciprocal rank fusion with the engine's constant, 2.
-#[expect(clippy::cast_precision_loss, reason = "far fewer than 2^52 points")]
-fn fused<'a>(there: &'a Collection, body: &Value) -> Result<Results<'a>, Refusal> {
-    let lists = body["prefetch"].as_array().ok_or_else(|| format_error("nothing is prefetched"))?;
-    let mut scores: BTreeMap<&String, (f64, &Stored)> = BTreeMap::new();
-    for list in lists {
-        for (rank, (_, id, point)) in ranked(there, list)?.into_iter().take(limit(list)?).enumerate() {
-            scores.entry(id).or_insert((0.0, point)).0 += 1.0 / (rank as f64 + 2.0);
-        }
-    }
-    let mut found: Results<'a> = scores.into_iter().map(|(id, (score, point))| (score, id, point)).collect();
-    found.sort_by(|one, other| other.0.total_cmp(&one.0));
-    Ok(found)
 }
 
 fn payload(body: &Value, point: &Stored) -> Result<Value, Refusal> {
