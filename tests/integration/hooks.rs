@@ -249,7 +249,7 @@ fn hooks_are_silent_where_they_have_no_business() {
     };
     for event in EVENTS {
         silent(base.with(["hook", event]).env("RALPH_RUN_ID", "run-1a2b3c4d"));
-        silent(base.with(["hook", event]).env("RALPH_MEMORY_HOOK", "0"));
+        silent(base.with(["hook", event]).env("RALPH_MEMORY", "0"));
         silent(TestBase::without_memory().with(["hook", event]));
     }
     let sub_agent = json!({"session_id": "s-1", "agent_id": "a-1", "source": "startup", "prompt": "x",

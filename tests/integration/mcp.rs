@@ -606,6 +606,26 @@ fn searches_that_wait_for_a_server_block_no_reader() {
     assert!(resource["error"].is_null(), "{resource}");
 }
 
+/// One variable switches all of it off for agents.
+#[test]
+fn a_switched_off_memory_offers_nothing_to_an_agent() {
+    let base = sample();
+    let root = base.root();
+    for arguments in [&["mcp"][..], &["mcp", "--root", root.to_str().unwrap()]] {
+        let mut agent = Agent::greeted(base.with(arguments).env("RALPH_MEMORY", "0").command());
+        for (method, what) in [("tools/list", "tools"), ("prompts/list", "prompts"), ("resources/list", "resources")] {
+            assert_eq!(agent.ask(method, json!({}))["result"][what], json!([]), "{method}");
+        }
+        let result = agent.call("search_memory", &json!({"query": "readers"}));
+        let text = result["content"][0]["text"].as_str().unwrap();
+        assert!(result["isError"] == true && text.contains("switched off for agents by `RALPH_MEMORY=0`"), "{text}");
+    }
+    let mut agent = Agent::greeted(base.with(["mcp"]).env("RALPH_MEMORY", "1").command());
+    assert_ne!(agent.ask("tools/list", json!({}))["result"]["tools"], json!([]));
+    let typed = base.with(["search", "readers", "--json"]).env("RALPH_MEMORY", "0").run().json(0);
+    assert_eq!(typed["entries"][0]["id"], "knowledge/wal");
+}
+
 /// What an agent finds with a server that knows meanings.
 #[test]
 fn what_means_the_same_is_found() {

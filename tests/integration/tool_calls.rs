@@ -279,7 +279,7 @@ fn the_hook_is_switched_off_alone_and_speaks_during_a_run() {
         base.with(["hook", "tool"]).env(name, value).input(input).run().answer(0)
     };
     assert_eq!(answer("s-1", "RALPH_MEMORY_HOOK_TOOL", "0"), "");
-    assert_eq!(answer("s-1", "RALPH_MEMORY_HOOK", "0"), "");
+    assert_eq!(answer("s-1", "RALPH_MEMORY", "0"), "");
     assert_ne!(answer("s-1", "RALPH_RUN_ID", "run-1a2b3c4d"), "");
     assert_eq!(base.with(["hook", "prompt"]).env("RALPH_MEMORY_HOOK_TOOL", "0").input("{}").run().answer(0), "");
 }

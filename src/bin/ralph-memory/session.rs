@@ -11,11 +11,14 @@ use ralph_memory::memory::{AgentFolders, StateFolders};
 use ralph_memory::settings::ENV_PREFIX;
 use ralph_memory::{Error, Memory, Source};
 
+use crate::error::UsageError;
 use crate::ui::Ui;
 use crate::{activity, parse, project_paths};
 
 /// The variable that names the user's own settings file.
 const CONFIG_VARIABLE: &str = "RALPH_MEMORY_CONFIG";
+/// The variable that switches the memory off for agents with the value 0.
+const SWITCH: &str = "RALPH_MEMORY";
 /// The variable that `run` sets for a client to which it hands a server of its own.
 const OFFERED: &str = "RALPH_MEMORY_OFFERED";
 
@@ -154,6 +157,11 @@ impl Globals {
     /// Does what [`Globals::open`] does for a server of an agent, which sees nothing of another feature than its own. The
     /// client may start it in any folder, and names the project in a variable.
     pub(crate) fn open_for_agent(&self) -> anyhow::Result<Memory> {
+        if is_switched_off() {
+            let hint = format!("remove `{SWITCH}=0` from the environment of the agent's client");
+            let message = format!("the memory is switched off for agents by `{SWITCH}=0`");
+            return Err(UsageError { message, hint }.into());
+        }
         let project = std::env::var_os("CLAUDE_PROJECT_DIR").filter(|folder| !folder.is_empty());
         let memory = self.open_in(project.as_ref().map(Path::new))?;
         Ok(match self.feature() {
@@ -163,10 +171,11 @@ impl Globals {
     }
 
     /// Returns whether a server has anything to offer: one that a client starts in every project says nothing in a project
-    /// without a memory, nor beside the one that `run` hands to the client.
+    /// without a memory, nor beside the one that `run` hands to the client, nor where the memory is switched off.
     pub(crate) fn serves(&self) -> bool {
         let is_second = || std::env::var_os(OFFERED).is_some();
-        self.names_place() || !is_second() && !self.open_for_agent().is_err_and(|error| is_elsewhere(&error))
+        let is_here = || !self.open_for_agent().is_err_and(|error| is_elsewhere(&error));
+        !is_switched_off() && (self.names_place() || !is_second() && is_here())
     }
 
     /// Does what [`Globals::open_in`] does where the settings cannot be read, with the default ones.
@@ -227,6 +236,11 @@ pub(crate) fn state_folders() -> StateFolders {
 /// Returns whether the error is that the folder has no memory for this user.
 pub(crate) fn is_elsewhere(error: &anyhow::Error) -> bool {
     matches!(error.downcast_ref(), Some(Error::NoMemory { .. } | Error::ForeignOwner { .. }))
+}
+
+/// Returns whether hooks and the MCP server are switched off, all of them with one variable.
+pub(crate) fn is_switched_off() -> bool {
+    std::env::var_os(SWITCH).is_some_and(|value| value == "0")
 }
 
 /// Returns the run that a loop names in the environment.

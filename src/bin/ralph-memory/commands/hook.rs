@@ -17,7 +17,7 @@ use serde::de::IgnoredAny;
 
 use crate::error;
 use crate::exit::Exit;
-use crate::session::{Globals, is_elsewhere, run_of_environment};
+use crate::session::{Globals, is_elsewhere, is_switched_off, run_of_environment};
 use crate::ui::Ui;
 
 /// How much of the input is read, in bytes.
@@ -43,8 +43,7 @@ const LIMITS: HookLimits = {
 };
 /// How often the time is looked at.
 const TICK: Duration = Duration::from_millis(5);
-/// The variables that switch hooks off with the value 0: all of them, and the one after calls of tools.
-const SWITCH: &str = "RALPH_MEMORY_HOOK";
+/// The variable that switches the hook after calls of tools off with the value 0.
 const TOOL_SWITCH: &str = "RALPH_MEMORY_HOOK_TOOL";
 
 /// Answer an agent's client at an event of a session; `setup` registers this
@@ -56,7 +55,7 @@ const TOOL_SWITCH: &str = "RALPH_MEMORY_HOOK_TOOL";
 /// agent stops, what its last message reports is recorded.
 ///
 /// The exit code is always 0, even for wrong options. Without a memory, during `run` (but for `tool`), and with
-/// `RALPH_MEMORY_HOOK=0`, it does nothing; with `RALPH_MEMORY_HOOK_TOOL=0`, `tool` alone does nothing. `check` shows the
+/// `RALPH_MEMORY=0`, it does nothing; with `RALPH_MEMORY_HOOK_TOOL=0`, `tool` alone does nothing. `check` shows the
 /// last errors.
 #[derive(Debug, Clone, clap::Args)]
 #[command(after_help = "In a client's file, each command ends in `|| exit 0`, for machines without the program:
@@ -79,8 +78,8 @@ fn event(name: &str) -> Result<HookEvent, String> {
 
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &HookArgs) -> Exit {
     let is_tool = args.event == HookEvent::Tool;
-    let is_off = |switch: &str| std::env::var_os(switch).is_some_and(|value| value == "0");
-    if is_off(SWITCH) || is_tool && is_off(TOOL_SWITCH) || !is_tool && run_of_environment().is_some() {
+    let is_off = || std::env::var_os(TOOL_SWITCH).is_some_and(|value| value == "0");
+    if is_switched_off() || is_tool && is_off() || !is_tool && run_of_environment().is_some() {
         return Exit::Done;
     }
     // What the program took of the processor until now is the least that it has run.
