@@ -80,7 +80,7 @@ fn asked(client: &QdrantClient) -> Result<(Vec<Duration>, u64), Box<dyn Error>> 
             kind: None,
         };
         let begun = Instant::now();
-        let found = client.search_elsewhere(&query)?;
+        let found = client.search_elsewhere(&query, &|_| true)?;
         times.push(begun.elapsed());
         if found.len() != 10 {
             return Err(format!("{} of 10 entries", found.len()).into());
@@ -99,6 +99,7 @@ fn point(seed: u64) -> Option<Point> {
         vector: vector(seed)[..DIMENSIONS].to_vec(),
         words: WordVector::of_text(&text(seed, 100)),
         shown: None,
+        is_outdated: false,
         feature: None,
     })
 }

@@ -12,6 +12,7 @@ pub(crate) mod child;
 mod commit;
 mod compare;
 mod driver;
+mod exclude;
 mod log;
 mod object;
 mod tree;
@@ -129,6 +130,21 @@ impl WorkTree {
             digits: if format == b"sha256" { SHA256 } else { SHA1 },
             prefix: prefix + &own,
         })
+    }
+
+    /// Returns the work tree that contains `folder`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Git`] if there is none, or git is missing or refuses to work with it.
+    pub(crate) fn containing(folder: &Path) -> Result<WorkTree> {
+        let reason = match WorkTree::find(folder) {
+            Lookup::Found(tree) => return Ok(tree),
+            Lookup::NoGit => "`git` is not installed".to_owned(),
+            Lookup::NoWorkTree => "the memory is not in a work tree".to_owned(),
+            Lookup::Refused(reason) => reason,
+        };
+        Err(Error::Git { command: "rev-parse".to_owned(), reason })
     }
 
     /// Returns those of the paths that `git` ignores, in the given order. They may not exist.

@@ -19,6 +19,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use crate::error::{Error, Result};
+use crate::git::WorkTree;
 use crate::search::semantic::SemanticMemory;
 use crate::settings::{Origin, Settings};
 use crate::store::{Store, Trust};
@@ -110,6 +111,24 @@ impl Memory {
     /// file is in the way of a folder, or nothing can be written.
     pub fn init(root: &Path) -> Result<Initialised> {
         workspace::init(root)
+    }
+
+    /// Does what [`Memory::init`] does, and makes git ignore the memory in this clone alone, which changes no file of the
+    /// project. Returns the list of the repository that names it now, if it did not before.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Memory::init`], and [`Error::Git`] where `root` is not in a work tree, git tracks files of the memory, or a rule
+    /// of the project includes it again. Where there is no work tree, nothing is created.
+    pub fn init_private(root: &Path) -> Result<(Initialised, Option<PathBuf>)> {
+        let tree = WorkTree::containing(&root.join(".ralph"))?;
+        let excluded = tree.exclude()?;
+        Ok((workspace::init(root)?, excluded))
+    }
+
+    /// Returns whether git ignores the memory in `root`.
+    pub fn is_private(root: &Path) -> bool {
+        WorkTree::containing(&root.join(".ralph")).and_then(|tree| tree.is_excluded()).unwrap_or(false)
     }
 
     /// Returns the nearest folder above `folder` that holds a memory, whoever owns it: commands in `folder` use that

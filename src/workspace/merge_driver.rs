@@ -7,7 +7,7 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::Workspace;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::git::{DRIVER, Lookup, MergeDriver, WorkTree, driver_line};
 use crate::store::Created;
 
@@ -46,13 +46,7 @@ impl Workspace {
     /// Implements [`Memory::register_merge_driver`](crate::Memory::register_merge_driver).
     pub(crate) fn register_merge_driver(&self, program: &Path) -> Result<MergeDriverRegistration> {
         let command = driver_line(program)?;
-        let refused = |reason: &str| Error::Git { command: "config".to_owned(), reason: reason.to_owned() };
-        let tree = match WorkTree::find(self.store.memory()) {
-            Lookup::Found(tree) => tree,
-            Lookup::NoGit => return Err(refused("there is no `git`")),
-            Lookup::NoWorkTree => return Err(refused("the memory is not in a work tree")),
-            Lookup::Refused(reason) => return Err(refused(&reason)),
-        };
+        let tree = WorkTree::containing(self.store.memory())?;
         let attributes = self.write_merge_attributes()?;
         let was_registered = tree.register_merge_driver(&command)?;
         Ok(MergeDriverRegistration { command, was_registered, attributes })

@@ -5,7 +5,7 @@ use std::fs;
 use insta::assert_snapshot;
 use serde_json::Value;
 
-use crate::support::{NOW, TestBase, ids};
+use crate::support::{NOW, TestBase, git, ids};
 
 /// Returns the commands that the help lists, from the reference which a test compares with the program.
 pub(crate) fn commands() -> Vec<&'static str> {
@@ -155,6 +155,44 @@ fn init_inside_of_a_memory_requires_here() {
     }
     base.with(["init", "--here"]).folder(base.at("src")).run().answer(0);
     assert!(base.at("src/.ralph/config.toml").exists());
+}
+
+/// A private memory in a repository that a team shares: nothing of it is in `git status`, and no file of the project changes.
+#[test]
+fn a_private_memory_is_invisible_to_the_team() {
+    let base = TestBase::without_memory();
+    base.with(["init", "--private"]).run().says(6, "the memory is not in a work tree");
+    assert_eq!(base.files(""), [""; 0], "nothing was created");
+    git(&base, &["init", "--quiet"]);
+    base.write("lib [x]/a.rs", "").write("CLAUDE.md", "ours\n");
+    git(&base, &["add", "--all"]);
+    git(&base, &["commit", "--quiet", "--message", "first"]);
+    let exclude = base.at(".git/info/exclude");
+    fs::create_dir_all(exclude.parent().unwrap()).unwrap();
+    fs::write(&exclude, "*.log").unwrap();
+    for (folder, line) in [("", "*.log\n/.ralph/\n"), ("lib [x]", "*.log\n/.ralph/\n/lib \\[x]/.ralph/\n")] {
+        let init = |arguments: &[&str]| base.with(arguments).folder(base.at(folder)).run();
+        let said = init(&["init", "--private", "--here"]).answer(0);
+        assert!(said.starts_with("git ignores .ralph in this clone, by ") && !said.contains("commit"), "{said}");
+        assert_eq!(fs::read_to_string(&exclude).unwrap(), line);
+        init(&["add", "A fact", "--tags", "x", "--body", "It holds.", "--json"]).json(0);
+        assert_eq!(git(&base, &["status", "--porcelain"]), "", "{folder}");
+        assert_eq!(init(&["init", "--private"]).answer(0), "nothing to do: the memory is complete\n");
+        assert_eq!(fs::read_to_string(&exclude).unwrap(), line);
+    }
+    // Clients are connected by files of the person's home.
+    let setup = base.run(["setup", "claude", "--dry-run", "--json"]).json(0);
+    assert_eq!(setup["scope"], "user", "{setup}");
+    base.run(["setup", "claude", "--yes", "--json"]).json(0);
+    assert_eq!(git(&base, &["status", "--porcelain"]), "");
+    // What the team has already stays theirs.
+    let shared = TestBase::new();
+    git(&shared, &["init", "--quiet"]);
+    git(&shared, &["add", "--all"]);
+    shared.run(["init", "--private"]).says(6, "it tracks files of `.ralph`");
+    git(&shared, &["rm", "-r", "--cached", "--quiet", "."]);
+    shared.write(".gitignore", "!/.ralph/\n");
+    shared.run(["init", "--private"]).says(6, "it includes `.ralph` again");
 }
 
 /// Seen in 0.1.0: `--root src` and `--root .ralph` reported that there was no memory above either.

@@ -102,7 +102,17 @@ pub(crate) fn point(entry: &str, number: u32, of: u32, vector: [f32; 4], feature
     let content = u64::from(number) + 0xfedc_ba98_0000_0000;
     let words = WordVector::of_text(entry.stem());
     let vector = vector.to_vec();
-    Point { entry, number, of, content, vector, words, shown: None, feature: feature.map(str::to_owned) }
+    Point {
+        entry,
+        number,
+        of,
+        content,
+        vector,
+        words,
+        shown: None,
+        is_outdated: false,
+        feature: feature.map(str::to_owned),
+    }
 }
 
 /// Searches without names of other entries.

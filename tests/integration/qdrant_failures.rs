@@ -275,6 +275,6 @@ fn no_text_of_an_entry_is_sent() {
     qdrant.put(&[point("knowledge/wal", 0, 1, X, Some("login"))], Timeouts::Batch).unwrap();
     assert_eq!(standin.count("ralph-memory"), Some(1));
     let payload = json!({ "project": "", "entry": "knowledge/wal", "number": 0, "of": 1, "content": "fedcba9800000000",
-        "feature": "login", "kind": "knowledge", "model": "all-minilm", "words": 5 });
+        "feature": "login", "kind": "knowledge", "model": "all-minilm", "words": 5, "outdated": false });
     assert_eq!(standin.payloads("ralph-memory"), [payload]);
 }

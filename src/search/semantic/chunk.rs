@@ -4,7 +4,9 @@
 
 use xxhash_rust::xxh3::xxh3_64;
 
+use super::qdrant::shown_line;
 use crate::entry::{Entry, Head, Id, read};
+use crate::text::one_line;
 use crate::text::secret::redact;
 use crate::workspace::Workspace;
 
@@ -53,10 +55,12 @@ impl EntryChunks {
         Some(EntryChunks { path: path.to_owned(), id, title, feature, fingerprint, chunks })
     }
 
-    /// Returns the title and the beginning of a chunk's text, for readers in other projects.
-    pub(super) fn shown(&self, text: &str) -> [String; 2] {
+    /// Returns the title and the beginning of a chunk's text, for readers in other projects. Lines that are joined may become
+    /// a secret that neither of them was.
+    pub(super) fn shown(&self, text: &str, allowed: &[String]) -> [String; 2] {
         let title = self.title.trim();
-        [title.to_owned(), text.strip_prefix(title).unwrap_or(text).trim().to_owned()]
+        let text = text.strip_prefix(title).unwrap_or(text);
+        [title, text].map(|text| shown_line(&redact(&one_line(text), allowed)))
     }
 
     /// Reads files. Deleted ones are left out.

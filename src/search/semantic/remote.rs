@@ -22,6 +22,7 @@ use crate::entry::Id;
 use crate::error::Problem;
 use crate::index::TOKENS_VERSION;
 use crate::index::catalog::{Area, Catalog, RowId};
+use crate::search::retrieve::superseded;
 use crate::workspace::{Work, Workspace};
 
 /// The fingerprint in the manifest of an entry whose points are of another text than that of its file.
@@ -76,7 +77,7 @@ impl RemoteSync {
 
     /// Stores the vectors of a few files during another call.
     pub(super) fn store_now(&self, workspace: &Workspace, embedded: &EmbeddedFiles) -> Result<(), ServerFailure> {
-        self.ask(workspace, |qdrant| qdrant.put(&points(embedded, qdrant.shares_text()), Timeouts::Query))?;
+        self.ask(workspace, |qdrant| qdrant.put(&points(workspace, embedded, qdrant.shares_text()), Timeouts::Query))?;
         self.manifest.append(workspace, &fingerprints(embedded));
         Ok(())
     }
@@ -126,6 +127,9 @@ impl RemoteSync {
         if !self.prepare_collections(workspace, rebuild, probe.len(), &features, report)? {
             return Ok(());
         }
+        if !self.qdrant.shares_text() {
+            self.ask(workspace, QdrantClient::forget_texts)?;
+        }
         let stored = self.ask(workspace, QdrantClient::stored)?;
         let mut comparison = self.compare(workspace, &live, &rows, before, stored, is_other_model);
         self.ask(workspace, |qdrant| qdrant.remove(&comparison.gone))?;
@@ -133,7 +137,9 @@ impl RemoteSync {
         report.entries = comparison.current.len();
         let (pending, current) = (&comparison.pending, &mut comparison.current);
         let store = &mut |embedded: &EmbeddedFiles| {
-            self.ask(workspace, |qdrant| qdrant.put(&points(embedded, qdrant.shares_text()), Timeouts::Batch))?;
+            self.ask(workspace, |qdrant| {
+                qdrant.put(&points(workspace, embedded, qdrant.shares_text()), Timeouts::Batch)
+            })?;
             current.extend(fingerprints(embedded));
             embedder.keep(workspace, &embedded.records);
             Ok(())
@@ -200,12 +206,15 @@ impl RemoteSync {
         }
         let on_server = by_entry.keys().map(Id::to_string).collect();
         let (mut current, mut pending) = (Vec::new(), Vec::new());
+        let (allowed, outdated) = (&workspace.settings.allowed_secrets, outdated(workspace, live));
         let mut reading = workspace.doing(Work::Reading, Some(rows.len()));
         for row in rows {
             reading.advance(1);
             let Some(file) = EntryChunks::read(workspace, &live.path(*row)) else { continue };
             let stored = by_entry.remove(&file.id).unwrap_or_default();
-            if !is_other_model && is_same(&stored, &file, self.qdrant.model(), self.qdrant.shares_text()) {
+            let title = self.qdrant.shares_text().then(|| file.shown("", allowed)[0].clone());
+            let is_outdated = outdated.contains(&file.id);
+            if !is_other_model && is_same(&stored, &file, self.qdrant.model(), title.as_deref(), is_outdated) {
                 current.push((file.id.to_string(), file.fingerprint));
             } else {
                 pending.push(file.path);
@@ -243,13 +252,23 @@ fn live(embedded: &EmbeddedFiles) -> impl Iterator<Item = &EntryChunks> {
     embedded.files.iter().filter(|file| !file.path.starts_with("archive/"))
 }
 
+/// Returns the entries that are expired or replaced.
+fn outdated(workspace: &Workspace, live: &Catalog) -> HashSet<Id> {
+    let now = workspace.now();
+    let mut outdated = superseded(&[live], now);
+    outdated.extend(live.rows().filter(|row| live.head(*row).is_expired(now)).filter_map(|row| live.id(row)));
+    outdated
+}
+
 /// Returns the ids and the fingerprints of the entries.
 fn fingerprints(embedded: &EmbeddedFiles) -> Vec<(String, u64)> {
     live(embedded).map(|file| (file.id.to_string(), file.fingerprint)).collect()
 }
 
 /// Returns the vectors as points of the entries.
-fn points(embedded: &EmbeddedFiles, shares_text: bool) -> Vec<Point> {
+fn points(workspace: &Workspace, embedded: &EmbeddedFiles, shares_text: bool) -> Vec<Point> {
+    let allowed = &workspace.settings.allowed_secrets;
+    let outdated = outdated(workspace, &workspace.catalog(Area::Live));
     let of = |file: &EntryChunks| {
         let text = |number: u16| file.chunks.get(usize::from(number)).map_or("", |chunk| chunk.text.as_str());
         let records = embedded.records.iter().filter(|record| record.head.file == file.fingerprint);
@@ -260,7 +279,8 @@ fn points(embedded: &EmbeddedFiles, shares_text: bool) -> Vec<Point> {
             content: record.head.content,
             vector: record.vector(),
             words: WordVector::of_text(text(record.head.number)),
-            shown: shares_text.then(|| file.shown(text(record.head.number))),
+            shown: shares_text.then(|| file.shown(text(record.head.number), allowed)),
+            is_outdated: outdated.contains(&file.id),
             feature: file.feature.clone(),
         };
         records.map(point).collect::<Vec<_>>()
@@ -269,7 +289,7 @@ fn points(embedded: &EmbeddedFiles, shares_text: bool) -> Vec<Point> {
 }
 
 /// Returns whether a server has exactly these chunks of an entry, in the collection where they are searched.
-fn is_same(stored: &[StoredPoint], file: &EntryChunks, model: &str, shares_text: bool) -> bool {
+fn is_same(stored: &[StoredPoint], file: &EntryChunks, model: &str, title: Option<&str>, is_outdated: bool) -> bool {
     let n_chunks = file.chunks.len();
     let has = |(number, chunk): (usize, &Chunk)| {
         stored.iter().any(|stored| {
@@ -279,7 +299,8 @@ fn is_same(stored: &[StoredPoint], file: &EntryChunks, model: &str, shares_text:
                 && stored.feature == file.feature
                 && stored.model == model
                 && stored.words == TOKENS_VERSION
-                && stored.is_shown == shares_text
+                && stored.title.as_deref() == title
+                && stored.is_outdated == is_outdated
                 && stored.is_in_place
         })
     };

@@ -66,9 +66,6 @@ pub struct ProjectHit {
     pub project: String,
     /// The entry, in that project.
     pub id: Id,
-    /// Its feature.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub feature: Option<String>,
     /// Its title, if that project shares texts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,

@@ -144,11 +144,11 @@ impl Searcher {
                 feature: query.in_feature.as_deref(),
                 kind: query.kind,
             };
-            let found = remote.ask(workspace, |qdrant| qdrant.search_elsewhere(&query))?;
             let live = workspace.catalog(Area::Live);
             let is_new =
                 |found: &ElsewhereMatch| !is_here(workspace, &live, &found.hit.id, found.number, found.content);
-            Ok(found.into_iter().filter(is_new).map(|found| found.hit).collect())
+            let found = remote.ask(workspace, |qdrant| qdrant.search_elsewhere(&query, &is_new))?;
+            Ok(found.into_iter().map(|found| found.hit).collect())
         }))
     }
 

@@ -33,7 +33,9 @@ impl WordVector {
 
     /// Returns the words of a query.
     pub fn of_query(text: &str) -> WordVector {
-        WordVector::new(text, |count, _| count)
+        const MOST_WORDS: usize = 400;
+        let words: Vec<&str> = text.split_whitespace().take(MOST_WORDS).collect();
+        WordVector::new(&words.join(" "), |count, _| count)
     }
 
     #[expect(

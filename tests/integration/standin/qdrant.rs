@@ -177,6 +177,18 @@ fn routed(state: &mut State, method: &str, parts: &[&str], body: &Value) -> Resu
             there.points.retain(|id, _| !gone.contains(id));
             Ok(json!({ "status": "completed" }))
         }
+        ("POST", ["collections", name, "points", "payload", "delete"]) => {
+            let there = there(state, name)?;
+            let keys = body["keys"].as_array().ok_or_else(|| format_error("missing field `keys`"))?;
+            let changed: Vec<String> =
+                filtered(there, &body["filter"])?.into_iter().map(|(id, _)| id.clone()).collect();
+            for (_, point) in there.points.iter_mut().filter(|(id, _)| changed.contains(id)) {
+                if let Some(payload) = point.payload.as_object_mut() {
+                    payload.retain(|key, _| !keys.iter().any(|gone| gone == key));
+                }
+            }
+            Ok(json!({ "status": "completed" }))
+        }
         ("POST", ["collections", name, "points", "count"]) => {
             Ok(json!({ "count": filtered(there(state, name)?, &body["filter"])?.len() }))
         }

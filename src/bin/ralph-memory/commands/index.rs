@@ -47,13 +47,16 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &IndexArgs) -> anyho
         ui.json(json!({ "index": index, "vectors": vectors }), &problems)?;
     } else {
         ui.line(format_args!("the index has {}", count(index.entries, "entry")))?;
-        if let Some(EmbedReport { entries: known, new, removed, .. }) = &vectors {
+        if args.remove {
+            let removed = vectors.map_or(0, |vectors| vectors.removed);
+            if problems.is_empty() {
+                ui.line(format_args!("removed {} of this project from the server", count(removed, "entry")))?;
+                ui.note("hint: remove `qdrant.url` from your settings, or the next search uploads entries again");
+            }
+        } else if let Some(EmbedReport { entries: known, new, removed, .. }) = &vectors {
             let place = if args.remote { "the server has" } else { "there are vectors of" };
             let removed = if *removed > 0 { format!(", {removed} removed") } else { String::new() };
             ui.line(format_args!("{place} {}, {new} new{removed}", count(*known, "entry")))?;
-        }
-        if args.remove {
-            ui.note("hint: remove `qdrant.url` from your settings, or new entries are uploaded again");
         }
         ui.problems(&problems);
     }

@@ -139,7 +139,7 @@ fn show_elsewhere(ui: &mut Ui<'_>, hits: Option<&[ProjectHit]>) -> anyhow::Resul
     for (index, hit) in hits.iter().enumerate() {
         let id = format!("{}  in {}", hit.id, hit.project);
         let id = ui.styled(ID, &id);
-        let Some(title) = &hit.title else {
+        let Some(title) = hit.title.as_ref().filter(|title| !title.is_empty()) else {
             ui.hanging(3, format_args!("{}. {id}", index + 1))?;
             continue;
         };

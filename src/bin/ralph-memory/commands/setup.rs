@@ -42,9 +42,9 @@ pub(crate) struct SetupArgs {
     #[arg(value_name = "AGENT", value_parser = word::<SetupClient>(SetupClient::WORDS))]
     agents: Vec<SetupClient>,
     /// Whose files: `project` is for files in this folder, which a team commits; `user` is for files in your home, which
-    /// apply to every project
-    #[arg(long, value_name = "SCOPE", default_value = "project", value_parser = word::<SetupScope>(SetupScope::WORDS))]
-    scope: SetupScope,
+    /// apply to every project [default: project, or user if git ignores the memory]
+    #[arg(long, value_name = "SCOPE", value_parser = word::<SetupScope>(SetupScope::WORDS))]
+    scope: Option<SetupScope>,
     /// Show the changes without making them
     #[arg(long)]
     dry_run: bool,
@@ -82,16 +82,20 @@ where
 
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &SetupArgs) -> anyhow::Result<Exit> {
     let (project, has_memory) = project(globals)?;
+    // Files of the project would show a team what a person keeps for themselves.
+    let scope = args.scope.unwrap_or_else(|| {
+        if has_memory && Memory::is_private(&project) { SetupScope::User } else { SetupScope::Project }
+    });
     let setup = in_project(project)?;
     let is_named = !args.agents.is_empty();
-    let clients = clients(args, &setup);
+    let clients = clients(args, scope, &setup);
     if clients.is_empty() {
-        ui.warn(&nothing_here(args, &setup));
+        ui.warn(&nothing_here(args, scope, &setup));
     }
     let asks = !ui.json && io::stdin().is_terminal() && io::stderr().is_terminal();
-    let plan = plan(ui, args, &setup, &clients, asks && !args.yes)?;
+    let plan = plan(ui, args, scope, &setup, &clients, asks && !args.yes)?;
     if args.check {
-        return checked(ui, args.scope, &plan);
+        return checked(ui, scope, &plan);
     }
     let shows = !ui.json && (args.dry_run || !(is_named || args.yes));
     if shows {
@@ -115,7 +119,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &SetupArgs) -> anyho
     if ui.json {
         let is_complete = (writes || done.is_empty()) && !done.clients.is_empty();
         let is_certain = done.problems.iter().all(|problem| problem.code == CONNECTED);
-        show_json(ui, args.scope, &done, writes, !args.remove && is_certain && is_complete)?;
+        show_json(ui, scope, &done, writes, !args.remove && is_certain && is_complete)?;
     } else {
         if writes {
             show_files(ui, &done.files)?;
@@ -142,26 +146,26 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &SetupArgs) -> anyho
 }
 
 /// Returns the clients that are named, else those that the command is about.
-fn clients(args: &SetupArgs, setup: &Setup) -> Vec<SetupClient> {
+fn clients(args: &SetupArgs, scope: SetupScope, setup: &Setup) -> Vec<SetupClient> {
     if !args.agents.is_empty() {
         return args.agents.clone();
     }
-    match setup.recorded(args.scope) {
+    match setup.recorded(scope) {
         _ if args.all => SetupClient::ALL.to_vec(),
         recorded if args.remove && recorded.is_empty() => SetupClient::ALL.to_vec(),
         recorded if args.remove => recorded,
-        _ if args.check => setup.set_up(args.scope),
-        _ => setup.found(args.scope),
+        _ if args.check => setup.set_up(scope),
+        _ => setup.found(scope),
     }
 }
 
 /// Says what to do where no client is found, or, for a check, where none is set up.
-fn nothing_here(args: &SetupArgs, setup: &Setup) -> String {
-    let (of_user, connects) = match args.scope {
+fn nothing_here(args: &SetupArgs, scope: SetupScope, setup: &Setup) -> String {
+    let (of_user, connects) = match scope {
         SetupScope::Project => (titles(&setup.set_up(SetupScope::User)), "`ralph-memory setup`"),
         SetupScope::User => (String::new(), "`ralph-memory setup --scope user`"),
     };
-    let found = titles(&setup.found(args.scope));
+    let found = titles(&setup.found(scope));
     match (of_user.is_empty(), found.is_empty()) {
         (false, _) if args.check => format!(
             "nothing is set up here; `ralph-memory setup --check --scope user` checks what is set up for every \
@@ -210,24 +214,25 @@ fn project(globals: &Globals) -> anyhow::Result<(PathBuf, bool)> {
 fn plan(
     ui: &mut Ui<'_>,
     args: &SetupArgs,
+    scope: SetupScope,
     setup: &Setup,
     clients: &[SetupClient],
     asks: bool,
 ) -> anyhow::Result<SetupPlan> {
     if args.remove {
-        return Ok(setup.plan_removal(clients, args.scope)?);
+        return Ok(setup.plan_removal(clients, scope)?);
     }
     let options = SetupOptions {
         each_prompt: args.each_prompt,
         allow_tools: args.allow_tools || args.yes,
         no_tool_hook: args.no_tool_hook,
     };
-    let plan = setup.plan(clients, args.scope, options)?;
+    let plan = setup.plan(clients, scope, options)?;
     let is_open = plan.clients.contains(&SetupClient::Claude) && !options.allow_tools;
     if !asks || args.check || args.dry_run || !is_open {
         return Ok(plan);
     }
-    let with_tools = setup.plan(clients, args.scope, SetupOptions { allow_tools: true, ..options })?;
+    let with_tools = setup.plan(clients, scope, SetupOptions { allow_tools: true, ..options })?;
     let is_new = with_tools.files.iter().any(|file| file.lacks.iter().any(|lack| lack == "the permission"));
     let question = "Let Claude Code call the memory's tools without asking each time?";
     Ok(if is_new && ui.confirm(question)? { with_tools } else { plan })

@@ -92,6 +92,46 @@ impl QdrantClient {
         self.prepare(dimensions, features)
     }
 
+    /// Removes all points of this project, and returns how many entries had some. Collections of features are emptied also
+    /// where the settings do not divide vectors any more.
+    ///
+    /// # Errors
+    ///
+    /// Those of the requests.
+    pub fn remove_project(&self) -> Result<usize, RequestError> {
+        let mut n_entries = 0;
+        self.each_there(&mut |collection| {
+            let first = json!({ "key": "number", "match": { "value": 0 } });
+            n_entries += self.count(collection, &json!({ "must": [self.own(), first] }))?;
+            self.delete(&self.time_limit(Timeouts::Batch), collection, &json!({ "must": [self.own()] }))
+        })?;
+        Ok(usize::try_from(n_entries).unwrap_or(usize::MAX))
+    }
+
+    /// Removes the texts of this project's points, also of entries that others have stored.
+    ///
+    /// # Errors
+    ///
+    /// Those of the requests.
+    pub fn forget_texts(&self) -> Result<(), RequestError> {
+        let body = json!({ "keys": ["title", "excerpt"], "filter": { "must": [self.own()] } });
+        self.each_there(&mut |collection| {
+            let to = format!("{}/points/payload/delete?wait=true", path(collection));
+            self.call(&self.time_limit(Timeouts::Batch), "POST", &to, &body).map(drop)
+        })
+    }
+
+    /// Makes a call for every collection that can have points of this project and exists.
+    fn each_there(&self, call: &mut dyn FnMut(&str) -> Result<(), RequestError>) -> Result<(), RequestError> {
+        for collection in self.collections_there(&self.time_limit(Timeouts::Query))? {
+            match call(&collection) {
+                Err(error) if error.is_missing_collection() => {}
+                result => result?,
+            }
+        }
+        Ok(())
+    }
+
     /// Returns the collections of entries of these features, and the one for all in any case.
     fn homes(&self, features: &[Option<&str>]) -> BTreeSet<String> {
         features.iter().map(|feature| self.home(*feature)).chain([self.collection().to_owned()]).collect()
@@ -164,7 +204,7 @@ impl QdrantClient {
         }
     }
 
-    fn count(&self, name: &str, filter: &Value) -> Result<u64, RequestError> {
+    pub(super) fn count(&self, name: &str, filter: &Value) -> Result<u64, RequestError> {
         let body = json!({ "filter": filter, "exact": true });
         let to = format!("{}/points/count", path(name));
         take(&mut self.call(&self.time_limit(Timeouts::Batch), "POST", &to, &body)?, "count")

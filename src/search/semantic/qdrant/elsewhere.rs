@@ -5,13 +5,13 @@ use std::collections::{BTreeMap, HashSet};
 use serde_json::{Map, Value, json};
 
 use super::collections::WORDS;
-use super::points::CHUNKS;
+use super::points::{CHUNKS, MAX_CHUNKS};
 use super::wire::{FIELDS_OF_OTHERS, is, is_any};
 use super::{QdrantClient, path};
 use crate::entry::Kind;
 use crate::search::retrieve::points_of_cosine;
 use crate::search::semantic::ProjectHit;
-use crate::search::semantic::http::{RequestError, Timeouts, take};
+use crate::search::semantic::http::{RequestError, TimeLimit, Timeouts, take};
 use crate::search::semantic::word_vector::WordVector;
 
 /// What is searched in other projects.
@@ -55,7 +55,7 @@ struct Matching {
 }
 
 impl QdrantClient {
-    /// Returns the entries of other projects that match best, best first, then by project and id.
+    /// Returns the entries of other projects that match best and that `keep` accepts, best first, then by project and id.
     ///
     /// The server finds the best by words and the best by meaning, and gives both scores for all of them; a score is their
     /// weighted sum, as for entries from here. (Its own fusions go by ranks, and lose a tenth of nDCG@10 on judged sets.)
@@ -64,27 +64,60 @@ impl QdrantClient {
     /// # Errors
     ///
     /// Those of the requests.
-    pub fn search_elsewhere(&self, query: &ElsewhereQuery<'_>) -> Result<Vec<ElsewhereMatch>, RequestError> {
-        let searches = self.searches(query);
+    pub fn search_elsewhere(
+        &self,
+        query: &ElsewhereQuery<'_>,
+        keep: &dyn Fn(&ElsewhereMatch) -> bool,
+    ) -> Result<Vec<ElsewhereMatch>, RequestError> {
         let time = self.time_limit(Timeouts::Query);
-        let mut found: BTreeMap<String, Matching> = BTreeMap::new();
-        for collection in if searches.is_empty() { Vec::new() } else { self.collections(&time)? } {
-            let to = format!("{}/points/query/batch", path(&collection));
-            let bodies: Vec<&Value> = searches.iter().map(|(_, body)| body).collect();
-            let mut answers: Vec<Value> = match self.call(&time, "POST", &to, &json!({ "searches": bodies })) {
-                Err(error) if error.is_missing_collection() => continue,
-                answer => serde_json::from_value(answer?).unwrap_or_default(),
-            };
-            if answers.len() != searches.len() {
-                let n = answers.len();
-                return Err(RequestError::Broken(format!("it answered {n} of {} queries", searches.len())));
+        let collections = self.collections(&time)?;
+        let mut n_chunks = query.limit.saturating_mul(CHUNKS).max(1);
+        loop {
+            let mut found: BTreeMap<String, Matching> = BTreeMap::new();
+            let searches = self.searches(query, n_chunks);
+            let mut is_all = true;
+            for collection in if searches.is_empty() { &[][..] } else { &collections } {
+                is_all &= self.search_collection(&time, collection, &searches, &mut found)?;
             }
-            for ((by, _), answer) in searches.iter().zip(&mut answers) {
-                let points: Vec<Map<String, Value>> = take(answer, "points")?;
-                self.add(*by, &points, &mut found);
+            let mut best = best(found.into_values(), query.weight);
+            best.retain(keep);
+            // A long entry may have all of the best chunks.
+            if is_all || best.len() >= query.limit || n_chunks >= query.limit.saturating_mul(MAX_CHUNKS) {
+                best.truncate(query.limit);
+                return Ok(best);
             }
+            n_chunks = n_chunks.saturating_mul(CHUNKS);
         }
-        Ok(best(found.into_values(), query))
+    }
+
+    /// Runs the searches in one collection, and returns whether it has no more than was found.
+    fn search_collection(
+        &self,
+        time: &TimeLimit,
+        collection: &str,
+        searches: &[(By, Value)],
+        found: &mut BTreeMap<String, Matching>,
+    ) -> Result<bool, RequestError> {
+        let bodies: Vec<&Value> = searches.iter().map(|(_, body)| body).collect();
+        let to = format!("{}/points/query/batch", path(collection));
+        let mut answers: Vec<Value> = match self.call(time, "POST", &to, &json!({ "searches": bodies })) {
+            Err(error) if error.is_missing_collection() => return Ok(true),
+            // A feature of this name in another project, whose vectors are of another model.
+            Err(RequestError::Refused { status: 400, .. }) if collection != self.collection() => return Ok(true),
+            answer => serde_json::from_value(answer?).unwrap_or_default(),
+        };
+        if answers.len() != searches.len() {
+            let n = answers.len();
+            return Err(RequestError::Broken(format!("it answered {n} of {} queries", searches.len())));
+        }
+        let mut is_all = true;
+        for ((by, body), answer) in searches.iter().zip(&mut answers) {
+            let points: Vec<Map<String, Value>> = take(answer, "points")?;
+            // Half of what both searches may return is one list full.
+            is_all &= (points.len() as u64) < body["limit"].as_u64().unwrap_or_default() / 2;
+            self.add(*by, &points, found);
+        }
+        Ok(is_all)
     }
 
     /// Notes how points match, by one of the searches. Broken points are left out.
@@ -101,8 +134,7 @@ impl QdrantClient {
     }
 
     /// Returns the searches of one request: all that words or meaning find, once with scores by words and once by meaning.
-    fn searches(&self, query: &ElsewhereQuery<'_>) -> Vec<(By, Value)> {
-        let n_chunks = query.limit.saturating_mul(CHUNKS).max(1);
+    fn searches(&self, query: &ElsewhereQuery<'_>, n_chunks: usize) -> Vec<(By, Value)> {
         let mut conditions = Vec::new();
         conditions.extend(query.feature.map(|feature| is("feature", feature)));
         conditions.extend(query.kind.map(|kind| is("kind", kind.as_str())));
@@ -110,7 +142,8 @@ impl QdrantClient {
             let projects: Vec<&str> = query.projects.iter().map(String::as_str).collect();
             conditions.push(is_any("project", &projects));
         }
-        let filter = |conditions: Vec<Value>| json!({ "must": conditions, "must_not": [self.own()] });
+        let outdated = json!({ "key": "outdated", "match": { "value": true } });
+        let filter = |conditions: Vec<Value>| json!({ "must": conditions, "must_not": [self.own(), outdated] });
         let words = (!query.words.is_empty()).then(|| {
             let filter = filter(conditions.clone());
             (By::Words, json!({ "query": query.words, "using": WORDS, "filter": filter, "limit": n_chunks }))
@@ -148,11 +181,11 @@ enum By {
     Meaning,
 }
 
-/// Returns the best chunk of each entry, best first, at most as many as the query wants.
-fn best(found: impl Iterator<Item = Matching>, query: &ElsewhereQuery<'_>) -> Vec<ElsewhereMatch> {
+/// Returns the best chunk of each entry, best first.
+fn best(found: impl Iterator<Item = Matching>, weight: f64) -> Vec<ElsewhereMatch> {
     let found: Vec<Matching> = found.collect();
     let best_by_words = found.iter().map(|matching| matching.words).fold(0.0, f64::max);
-    let of_cosine = points_of_cosine(best_by_words, query.weight);
+    let of_cosine = points_of_cosine(best_by_words, weight);
     let scored = found.into_iter().filter_map(|matching| {
         let mut point = matching.point?;
         point.hit.score = matching.words + of_cosine * matching.cosine;
@@ -163,6 +196,5 @@ fn best(found: impl Iterator<Item = Matching>, query: &ElsewhereQuery<'_>) -> Ve
     found.sort_by(|one, other| other.hit.score.total_cmp(&one.hit.score).then_with(|| name(one).cmp(&name(other))));
     let mut known = HashSet::new();
     found.retain(|found| known.insert(name(found)));
-    found.truncate(query.limit);
     found
 }

@@ -33,6 +33,7 @@ pub use collections::CollectionsReport;
 pub use elsewhere::{ElsewhereMatch, ElsewhereQuery};
 pub use points::PointQuery;
 pub(super) use points::PointsFound;
+pub(super) use wire::shown_line;
 
 /// The namespace of the ids of all points. It never changes: other machines would store every point a second time.
 const NAMESPACE: Uuid = Uuid::from_u128(0x7c1d_5a0e_93b4_4f6e_8f0c_2a6d_41e7_b935);
@@ -68,6 +69,8 @@ pub struct Point {
     pub words: WordVector,
     /// The entry's title and the beginning of the text, where texts are shared.
     pub shown: Option<[String; 2]>,
+    /// Whether the entry is expired or replaced, so that other projects do not find it.
+    pub is_outdated: bool,
     /// The entry's feature.
     pub feature: Option<String>,
 }
@@ -102,8 +105,10 @@ pub struct StoredPoint {
     pub model: String,
     /// The version of the rules that made the vector of words.
     pub words: u32,
-    /// Whether other projects can read its title and the beginning of its text.
-    pub is_shown: bool,
+    /// The title that other projects can read, where texts are shared.
+    pub title: Option<String>,
+    /// Whether it was expired or replaced.
+    pub is_outdated: bool,
     /// Whether it is in the collection in which it is searched. It is not after `qdrant.collection` was changed: then
     /// store its entry again, or remove it.
     pub is_in_place: bool,
@@ -220,8 +225,13 @@ impl QdrantClient {
     /// Returns all collections that can hold points of this project: the one of the settings first, then those of
     /// features by name, if there are any.
     fn collections(&self, time: &TimeLimit) -> Result<Vec<String>, RequestError> {
+        if self.is_per_feature() { self.collections_there(time) } else { Ok(vec![self.collection().to_owned()]) }
+    }
+
+    /// Returns those, and the collections of features also where the settings do not divide vectors any more.
+    fn collections_there(&self, time: &TimeLimit) -> Result<Vec<String>, RequestError> {
         let mut names = vec![self.collection().to_owned()];
-        if self.is_per_feature() {
+        {
             let mut answer = self.call(time, "GET", "/collections", &Value::Null)?;
             let there: Vec<Value> = take(&mut answer, "collections")?;
             let there = there.iter().filter_map(|there| there["name"].as_str());

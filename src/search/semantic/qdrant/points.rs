@@ -31,7 +31,7 @@ const MAX_LISTED: usize = 10_000_000;
 /// How many chunks are requested at first, for each entry that is wanted.
 pub(super) const CHUNKS: usize = 4;
 /// How many are requested at most, if a few long entries have all of the best ones.
-const MAX_CHUNKS: usize = 64;
+pub(super) const MAX_CHUNKS: usize = 64;
 
 impl QdrantClient {
     /// Stores points, and replaces those that exist. A collection that is missing is created.
@@ -96,22 +96,6 @@ impl QdrantClient {
             self.remove_from(&collection, &entries)?;
         }
         Ok(())
-    }
-
-    /// Removes all points of this project, and returns how many entries had some.
-    ///
-    /// # Errors
-    ///
-    /// Those of the requests.
-    pub fn remove_project(&self) -> Result<usize, RequestError> {
-        let entries: HashSet<Id> = self.stored()?.into_iter().map(|point| point.entry).collect();
-        for collection in self.collections(&self.time_limit(Timeouts::Query))? {
-            match self.delete(&self.time_limit(Timeouts::Batch), &collection, &json!({ "must": [self.own()] })) {
-                Err(error) if error.is_missing_collection() => {}
-                result => result?,
-            }
-        }
-        Ok(entries.len())
     }
 
     /// Returns the entries whose best chunk matches a vector best, best first, then by id, and with the same requests
@@ -436,8 +420,17 @@ mod tests {
         for dimensions in [96, 768, 8_192, MAX_BATCH] {
             let vector = vec![-1.175_494_4e-38_f32; dimensions];
             let entry = Id::parse("knowledge/a").unwrap();
-            let point =
-                Point { entry, number: 0, of: 1, content: 0, vector, words: words.clone(), shown: None, feature: None };
+            let point = Point {
+                entry,
+                number: 0,
+                of: 1,
+                content: 0,
+                vector,
+                words: words.clone(),
+                shown: None,
+                is_outdated: false,
+                feature: None,
+            };
             let vectors = SentVectors { meaning: &point.vector, words: &point.words };
             let sent = serde_json::to_string(&vectors).unwrap();
             assert!(sent.len() <= n_bytes_of(&point), "{dimensions}: {} bytes", sent.len());

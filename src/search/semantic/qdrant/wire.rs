@@ -8,19 +8,17 @@ use super::{ElsewhereMatch, Point, PointMatch, QdrantClient, StoredPoint, withou
 use crate::entry::Id;
 use crate::index::TOKENS_VERSION;
 use crate::search::semantic::ProjectHit;
-use crate::text::{cut, one_line};
+use crate::text::{cut, for_terminal, one_line};
 
 /// The fields of a point that a search reads.
 pub(super) const FIELDS_OF_MATCH: [&str; 4] = ["entry", "number", "content", "project"];
 /// The fields of a point that listing reads.
-pub(super) const FIELDS_OF_STORED: [&str; 9] =
-    ["entry", "number", "of", "content", "feature", "model", "project", "words", "title"];
+pub(super) const FIELDS_OF_STORED: [&str; 10] =
+    ["entry", "number", "of", "content", "feature", "model", "project", "words", "title", "outdated"];
 /// The fields that a search among other projects reads.
-pub(super) const FIELDS_OF_OTHERS: [&str; 7] = ["project", "entry", "number", "content", "feature", "title", "excerpt"];
-/// The longest text of another project that is shown, in characters.
-const MAX_SHOWN: usize = 300;
-/// The longest name of another project, in bytes.
-const MAX_PROJECT: usize = 200;
+pub(super) const FIELDS_OF_OTHERS: [&str; 6] = ["project", "entry", "number", "content", "title", "excerpt"];
+/// The longest name of another project, and of an entry of it, in bytes.
+const MAX_NAME: usize = 200;
 
 impl QdrantClient {
     /// Reads a point that was found, unless it is broken or of another project.
@@ -50,7 +48,8 @@ impl QdrantClient {
             feature,
             model: without_latest(payload["model"].as_str()?).to_owned(),
             words: read_number(&payload["words"]).unwrap_or_default(),
-            is_shown: payload["title"].is_string(),
+            title: payload["title"].as_str().map(str::to_owned),
+            is_outdated: payload["outdated"] == true,
         })
     }
 
@@ -59,13 +58,16 @@ impl QdrantClient {
     pub(super) fn read_of_others(&self, point: &Map<String, Value>) -> Option<ElsewhereMatch> {
         let payload = point.get("payload")?;
         let project = payload["project"].as_str()?;
-        let is_name = !project.is_empty() && project.len() <= MAX_PROJECT && !project.contains(char::is_control);
-        let line = |field: &str| payload[field].as_str().map(|text| cut(&one_line(text), MAX_SHOWN));
-        (is_name && project != self.settings.project).then_some(())?;
+        let id = read_id(payload)?;
+        // A name that looks like another one is none.
+        let is_name = |name: &str| {
+            !name.is_empty() && name.len() <= MAX_NAME && one_line(name) == name && for_terminal(name) == name
+        };
+        let line = |field: &str| payload[field].as_str().map(shown_line);
+        (is_name(project) && is_name(id.as_str()) && project != self.settings.project).then_some(())?;
         let hit = ProjectHit {
             project: project.to_owned(),
-            id: read_id(payload)?,
-            feature: line("feature"),
+            id,
             title: line("title"),
             excerpt: line("excerpt"),
             score: point.get("score")?.as_f64().filter(|score| score.is_finite())?,
@@ -95,13 +97,20 @@ impl QdrantClient {
             "kind": point.entry.kind().as_str(),
             "model": self.model,
             "words": TOKENS_VERSION,
+            "outdated": point.is_outdated,
         });
         if let Some([title, excerpt]) = &point.shown {
             payload["title"] = json!(title);
-            payload["excerpt"] = json!(cut(&one_line(excerpt), MAX_SHOWN));
+            payload["excerpt"] = json!(excerpt);
         }
         payload
     }
+}
+
+/// Returns a text of a project as others see it.
+pub(in crate::search::semantic) fn shown_line(text: &str) -> String {
+    const MOST: usize = 300;
+    cut(&one_line(text), MOST)
 }
 
 fn read_id(payload: &Value) -> Option<Id> {
