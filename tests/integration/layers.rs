@@ -439,6 +439,76 @@ fn nothing_is_written_in_a_layer() {
     assert!(found.iter().all(|id| ["platform:knowledge/n-7", "platform:knowledge/last"].contains(&id.as_str())));
 }
 
+#[test]
+fn an_entry_moves_to_a_layer() {
+    let base = three();
+    entry(&base.root(), "gnu", "Gnu", "It eats grass.");
+    let [text, there] =
+        [base.read(".ralph/knowledge/gnu.md"), notes(&base).join(".ralph/knowledge/gnu.md").display().to_string()];
+    let moved = base.run(["edit", "gnu", "--to", "notes", "--json"]).json(0);
+    let [action, id, previous] = ["action", "id", "previous_id"].map(|key| moved[key].as_str().unwrap().to_owned());
+    assert_eq!([action.as_str(), &id, &previous], ["created", "notes:knowledge/gnu", "knowledge/gnu"]);
+    assert_eq!(fs::read_to_string(&there).unwrap(), text);
+    assert_eq!(base.read(".ralph/archive/knowledge/gnu.md"), text);
+    assert_eq!(found(&base.run(["search", "gnu", "--json"]).json(0)), ["notes:knowledge/gnu"]);
+    base.run(["show", "gnu"]).says(0, "archived");
+    // Each memory takes its own part back.
+    base.run(["undo"]).says(0, "restored .ralph/knowledge/gnu.md");
+    assert_eq!(found(&base.run(["search", "gnu", "--json"]).json(0)), [":knowledge/gnu"]);
+    assert!(fs::exists(&there).unwrap());
+    // A call that was cut off is completed.
+    base.run(["edit", "gnu", "--to", "notes"]).says(0, "created notes:knowledge/gnu (was knowledge/gnu)");
+    assert!(!base.at(".ralph/knowledge/gnu.md").exists());
+    let layer = notes(&base);
+    let undone = base.run(["undo", "--root", layer.to_str().unwrap()]);
+    assert!(undone.code == Some(0) && !fs::exists(&there).unwrap(), "{undone}");
+}
+
+#[test]
+fn an_entry_that_cannot_move_stays_where_it_is() {
+    type Prepare<'a> = &'a dyn Fn(&TestBase);
+    let secret = ["ghp_", "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dE3fG5"].concat();
+    let gnu = |base: &TestBase, more: &str, body: &str| {
+        let head = format!("title: Gnu\ntags: [x]\n{more}");
+        base.write(".ralph/knowledge/gnu.md", format!("---\n{head}---\n\n{body}\n"));
+    };
+    let plain: Prepare<'_> = &|base| gnu(base, "", "It eats grass.");
+    let cases: [(&str, &str, Prepare<'_>); 10] = [
+        ("elsewhere", "no folder named `elsewhere`", plain),
+        ("gone", "it has no `.ralph` folder", plain),
+        ("newer", "has format 9", plain),
+        ("notes", "`notes:knowledge/gnu` exists", &|base| {
+            plain(base);
+            entry(&notes(base), "gnu", "Another", "It is another.");
+        }),
+        ("notes", "`notes:knowledge/cow` exists", &|base| {
+            plain(base);
+            entry(&notes(base), "cow", "Gnu", "It is another.");
+        }),
+        ("notes", "concerns `section:2`", &|base| gnu(base, "scope: section:2\n", "It eats grass.")),
+        ("notes", "replaces `knowledge/zebra`", &|base| gnu(base, "supersedes: [knowledge/zebra]\n", "It eats grass.")),
+        ("notes", "looks like a secret", &|base| gnu(base, "", &format!("The token is {secret}."))),
+        ("notes", "reached through a link", &|base| {
+            plain(base);
+            fs::remove_dir_all(notes(base).join(".ralph/knowledge")).unwrap();
+            symlink(base.home(), notes(base).join(".ralph/knowledge")).unwrap();
+        }),
+        ("notes", "no entry", &|_| {}),
+    ];
+    for (layer, reason, prepare) in cases {
+        let base = three();
+        write(&base.home().join("newer/.ralph/config.toml"), "format = 9\n");
+        settings(&base, "layers = [\"~/notes\", \"~/gone\", \"~/newer\"]\n");
+        prepare(&base);
+        let places = [base.root(), notes(&base)].map(|root| root.join(".ralph/knowledge"));
+        let before = places.each_ref().map(|place| if place.is_symlink() { BTreeMap::new() } else { contents(place) });
+        let refused = base.run(["edit", "gnu", "--to", layer]);
+        assert!(refused.code != Some(0) && refused.stderr.contains(reason), "{layer}, {reason}: {refused}");
+        let after = places.each_ref().map(|place| if place.is_symlink() { BTreeMap::new() } else { contents(place) });
+        assert!(before == after && !base.at(".ralph/archive/knowledge").exists(), "{reason}");
+    }
+}
+
 /// Opens the memory in this process, with both layers.
 fn with_layers(base: &TestBase) -> Memory {
     let (own, layers) = (base.root(), format!("layers = [\"{}\", \"../platform\"]\n", notes(base).display()));
