@@ -99,7 +99,8 @@ impl LayeredQuery {
                 Ok((mut found, texts, unlisted)) => {
                     for hit in &mut found {
                         mark(&layer.name, &mut hit.entry);
-                        hit.score *= factor;
+                        // In millionths, as scores are: equal ones stay equal.
+                        hit.score = (hit.score * factor * 1e6).round() / 1e6;
                         hit.explanation.iter_mut().for_each(|part| part.value *= factor);
                     }
                     hits_here.append(&mut found);
