@@ -25,6 +25,7 @@ FLOORS = {"bugs": (.69, .70), "til": (.895, .95), "cacm": (.52, None), "russian"
           "ukrainian": (.62, None), "thai": (.57, None)}
 OWN = os.path.join(ROOT, "fixtures", "retrieval")  # The sets of this project; the others are below --sets.
 LOSS = .01  # Of knowledge's recall@10, at most, by a journal beside it.
+LAYER_LOSS = .02  # Of nDCG@10, at most, by a division into a memory and a layer.
 METRICS = ("nDCG@10", "recall@5", "recall@10", "MRR@10")
 
 
@@ -93,13 +94,13 @@ def read_set(folder, name):
     return Set(name, docs, queries, qrels)
 
 
-def write_store(documents, root):
-    """One knowledge file a document. The stems are numbers: an id may say what the query asks for. Returns {entry id: document id}."""
+def write_store(documents, root, first=0):
+    """One knowledge file a document. The stems are numbers from `first` on: an id may say what the query asks for. Returns {entry id: document id}."""
     os.makedirs(os.path.join(root, ".ralph", "knowledge"))
     with open(os.path.join(root, ".ralph", "config.toml"), "w") as f:
         f.write("format = 1\n")
     ids = {}
-    for i, d in enumerate(documents):
+    for i, d in enumerate(documents, first):
         quote = lambda s: json.dumps(s, ensure_ascii=False)
         tags = ", ".join(quote(plain(t)) for t in d["tags"])
         with open(os.path.join(root, ".ralph", "knowledge", f"d{i:05}.md"), "w", encoding="utf-8", newline="\n") as f:
@@ -304,6 +305,32 @@ def report_grown(s, run, grown, seed):
     return missed
 
 
+def run_divided(program, s, share, beside, root, seed):
+    """The documents of each query where this share of the set, and all of the set `beside`, is a layer."""
+    docs = random.Random(seed).sample(s.docs, len(s.docs))
+    n_here, layer = round(len(docs) * (1 - share)), root + "-layer"
+    ids = {**write_store(docs[:n_here], root), **write_store(docs[n_here:] + beside, layer, n_here)}
+    subprocess.run([program.binary, "--root", layer, "index", "--rebuild"], stdout=subprocess.DEVNULL, env=program.env, check=True)
+    program.env["RALPH_MEMORY_LAYERS"] = layer
+    hits = program.run(root, s.queries)
+    del program.env["RALPH_MEMORY_LAYERS"]
+    return documents({q: [(ids[i.split(":")[-1]], score) for i, score in l] for q, l in hits.items()})
+
+
+def report_divided(s, run, divided, seed):
+    """Prints what becomes of a set's nDCG@10 when a share of it is a layer; the losses that are too large."""
+    before, missed = evaluate(s.qrels, run), []
+    print("| in a layer | nDCG@10 | less the undivided memory's |\n|---:|---:|---:|")
+    for name, now in divided.items():
+        d = [m[0] - before[q][0] for q, m in evaluate(s.qrels, now).items()]
+        low, high = bootstrap(d, seed)
+        print(f"| {name} | {mean(before)[0] + sum(d) / len(d):.4f} | {sum(d) / len(d):+.4f} [{low:+.4f}, {high:+.4f}] |")
+        if sum(d) / len(d) < -LAYER_LOSS:
+            missed.append(f"{s.name}: with {name} in a layer, nDCG@10 falls by {-sum(d) / len(d):.4f}, more than {LAYER_LOSS}")
+    print(flush=True)
+    return missed
+
+
 def find_sets(folder, scratch):
     """The folder that holds the sets; an archive in it is unpacked first."""
     if not os.path.isdir(os.path.join(folder, "bugs")) and os.path.exists(os.path.join(folder, "sets.tar.xz")):
@@ -329,6 +356,8 @@ def main():
     p.add_argument("--setting", action="append", default=[], metavar="KEY=VALUE",
                    help="a setting of the program, such as ollama.url=http://127.0.0.1:11434; may be repeated")
     p.add_argument("--attempts", default="", metavar="N,N", help="also ask for knowledge alone, beside a journal that grows to so many attempts")
+    p.add_argument("--layer", default="", metavar="SHARE,SHARE",
+                   help="also ask where such a share of each set is in a layer; `0.5+til` has all of the set til there besides")
     p.add_argument("--check", action="store_true")
     p.add_argument("--golden-floor", type=float, help="least nDCG@10 of the golden set")
     a = p.parse_args()
@@ -380,6 +409,14 @@ def main():
                 grown[n] = documents(named(program.run(root, knowledge), ids))
             if grown:
                 missed += report_grown(s, documents(hits), grown, a.seed)
+            divided = {}
+            for name in filter(None, a.layer.split(",") if ids else []):
+                share, _, beside = name.partition("+")
+                say(f"  {s.name}: {name} in a layer")
+                beside = [{**d, "id": f"{beside}/{d['id']}"} for d in read_set(os.path.join(sets, beside), beside).docs] if beside else []
+                divided[name] = run_divided(program, s, float(share), beside, f"{root}-{name}", a.seed)
+            if divided:
+                missed += report_divided(s, documents(hits), divided, a.seed)
             if program.failures:
                 missed.append(f"{s.name}: {len(program.failures)} of {len(s.queries)} queries could not be asked; the first: {program.failures[0]}")
             if program.problems:

@@ -3,7 +3,7 @@
 
 pub use crate::context::write::instructions::Instructions;
 pub use crate::index::catalog::{Area, Catalog};
-pub use crate::index::{Committed, Document, OverlayBuilder, Snapshot, folder_name};
+pub use crate::index::{Committed, Document, OverlayBuilder, Snapshot, Statistics, folder_name};
 pub use crate::search::retrieve::search;
 #[cfg(feature = "semantic")]
 pub use crate::search::semantic::vectors::{QueryVector, VectorCache, VectorRecord};

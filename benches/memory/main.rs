@@ -13,7 +13,7 @@ use std::io::{self, Write as _};
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
 
-use ralph_memory::internals::{self, Area, Catalog, Document, OverlayBuilder, Snapshot, Store, entry};
+use ralph_memory::internals::{self, Area, Catalog, Document, OverlayBuilder, Snapshot, Statistics, Store, entry};
 use ralph_memory::{Memory, Query, Request, Task};
 
 #[path = "../../tests/campaigns/agent.rs"]
@@ -160,7 +160,9 @@ fn parse_scan_build_query() -> Done {
         Query { text: words(seed, 22), ..Query::default() }
     };
     let now = chrono::DateTime::from(SystemTime::now());
-    let search = |query: Query| internals::search(&[&catalog], &snapshot, &query, None, 10, now, &|_, _| true);
+    let alone = Statistics::default();
+    let search =
+        |query: Query| internals::search(&[&catalog], (&snapshot, &alone), &query, None, 10, now, &|_, _| true);
     measure("query 1,000 entries", &mut query, search)?;
     measure("search 1,000 entries, scan included", &mut query, |query| memory.search(&query, 10))?;
     let request = || Request { task: Task::new(query().text), ..Request::default() };

@@ -136,7 +136,7 @@ impl Id {
         &self.0
     }
 
-    /// Returns the id as a layer's name comes before it. Nothing here has it.
+    /// Returns the id as an entry of a layer is named here: after the layer's name.
     pub(crate) fn in_layer(&self, layer: &str) -> Id {
         Id(format!("{layer}:{self}"))
     }

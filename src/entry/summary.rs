@@ -61,7 +61,7 @@ pub struct EntrySummary {
     pub expired: bool,
     /// Whether a live entry that has not expired replaces it.
     pub superseded: bool,
-    /// The layer that it is in: another memory that was searched with this one.
+    /// The layer that it is in: another memory that was searched with this one. Its id then begins with the layer's name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub layer: Option<String>,
 }

@@ -36,9 +36,10 @@ pub(crate) use guard::guarded;
 pub use guard::is_guarded;
 pub(crate) use highlights::highlights;
 pub use overlay::OverlayBuilder;
+pub(crate) use plan::statistics;
 pub(crate) use query::{Part, TEXT as TEXT_WEIGHT, TextQuery};
 pub(crate) use score::{Candidate, Match, Scores, TermEvidence};
-pub use snapshot::Snapshot;
+pub use snapshot::{Snapshot, Statistics};
 #[cfg(feature = "semantic")]
 pub(crate) use tokens::{VERSION as TOKENS_VERSION, word_counts};
 

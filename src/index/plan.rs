@@ -32,7 +32,7 @@ pub(super) struct QueryPlan {
     pub(super) coverage_total: f64,
     /// The total weight of the query's words, known or not, by stream.
     pub(super) asked: [f64; 2],
-    /// The statistics of the entries that are searched for.
+    /// The statistics of the entries that are searched for, those elsewhere among them.
     pub(super) statistics: Statistics,
 }
 
@@ -63,11 +63,21 @@ pub(super) struct TagPoints {
     pub(super) points: [i64; 4],
 }
 
+/// Returns the statistics of a query in a snapshot, for searches elsewhere: scores by the same statistics compare.
+///
+/// # Errors
+///
+/// Those of reading the index.
+pub(crate) fn statistics(snapshot: &Snapshot, query: &TextQuery) -> tantivy::Result<Statistics> {
+    Ok(QueryPlan::new(snapshot, query, &Statistics::default())?.statistics)
+}
+
 impl QueryPlan {
-    /// Returns the plan of a query.
-    pub(super) fn new(snapshot: &Snapshot, query: &TextQuery) -> tantivy::Result<QueryPlan> {
+    /// Returns the plan of a query. The statistics of documents `elsewhere` count as well.
+    pub(super) fn new(snapshot: &Snapshot, query: &TextQuery, elsewhere: &Statistics) -> tantivy::Result<QueryPlan> {
         let statistics = query.kind().map_or_else(|| Ok(snapshot.all.clone()), |kind| snapshot.of_kind(kind))?;
         let mut plan = QueryPlan { statistics, ..QueryPlan::default() };
+        plan.statistics.add_others(elsewhere);
         let mut stems = Stems::default();
         if query.text_weight > 0.0 {
             plan.plan_text(snapshot, query, &mut stems)?;
@@ -78,14 +88,19 @@ impl QueryPlan {
     }
 
     fn plan_text(&mut self, snapshot: &Snapshot, query: &TextQuery, stems: &mut Stems) -> tantivy::Result<()> {
+        let mut elsewhere = std::mem::take(&mut self.statistics.n_with_term).into_iter();
         for (stream, share) in STREAMS.into_iter().enumerate() {
             let mut terms = Vec::new();
             for (text, query_weight) in query_terms(&query.text, stream, stems) {
                 let mut term = PlannedTerm { text, fields: Vec::new(), coverage: 0.0, bit: 0, worth: 0.0, says: 0.0 };
                 let fields = stream * N_OF_STREAM..(stream + 1) * N_OF_STREAM;
-                let places = fields
-                    .map(|field| look_up(snapshot, field, &term.text, &self.statistics))
-                    .collect::<tantivy::Result<Vec<_>>>()?;
+                let mut places = Vec::with_capacity(N_OF_STREAM);
+                for field in fields {
+                    let (postings, n_here) = look_up(snapshot, field, &term.text, &self.statistics)?;
+                    let frequency = n_here + elsewhere.next().unwrap_or(0);
+                    self.statistics.n_with_term.push(frequency);
+                    places.push((postings, frequency));
+                }
                 let most_frequent = places.iter().map(|(_, frequency)| *frequency).max().unwrap_or(0);
                 // A word is as rare as in the field that has it most often. By the field's own count, an everyday word
                 // that few titles have would weigh like a name.

@@ -20,7 +20,7 @@ use tantivy::{DocId, DocSet, TERMINATED};
 use super::document::{Filter, N_OF_STREAM, N_TEXTS};
 use super::plan::{K1, QueryPlan, TagPoints, UNIT};
 use super::query::{COVERAGE, Part, TextQuery};
-use super::snapshot::{Segment, Snapshot, documents};
+use super::snapshot::{Segment, Snapshot, Statistics, documents};
 
 /// BM25's length normalisation, at the value of Robertson and of every engine.
 const B: f32 = 0.75;
@@ -89,10 +89,14 @@ pub(crate) struct Scores<'a> {
 }
 
 impl<'a> Scores<'a> {
-    /// Scores every live document of the snapshot.
-    pub(crate) fn new(snapshot: &'a Snapshot, query: &TextQuery) -> tantivy::Result<Scores<'a>> {
-        let mut scores =
-            Scores { snapshot, plan: QueryPlan::new(snapshot, query)?, candidates: Vec::new(), extra: Extra::new() };
+    /// Scores every live document of the snapshot, by the statistics of those `elsewhere` as well.
+    pub(crate) fn new(
+        snapshot: &'a Snapshot,
+        query: &TextQuery,
+        elsewhere: &Statistics,
+    ) -> tantivy::Result<Scores<'a>> {
+        let plan = QueryPlan::new(snapshot, query, elsewhere)?;
+        let mut scores = Scores { snapshot, plan, candidates: Vec::new(), extra: Extra::new() };
         let norms = scores.norms();
         for segment in 0..snapshot.segments.len() {
             scores.score_segment(segment, &norms, query)?;

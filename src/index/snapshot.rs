@@ -21,7 +21,7 @@ pub struct Snapshot {
 
 /// The statistics of live documents: of all, or of one kind.
 #[derive(Default, Clone)]
-pub(super) struct Statistics {
+pub struct Statistics {
     /// For each segment, whether a document counts; empty if every live one does.
     pub(super) counted: Vec<Vec<bool>>,
     /// How many documents there are.
@@ -30,6 +30,8 @@ pub(super) struct Statistics {
     n_tokens: [u64; N_TEXTS],
     /// How many of them have a token in each field.
     n_with: [u64; N_TEXTS],
+    /// How many of them have each term of a query in each field of its stream, in the order of its plan.
+    pub(super) n_with_term: Vec<u64>,
 }
 
 pub(super) struct Segment {
@@ -90,6 +92,15 @@ impl Snapshot {
 }
 
 impl Statistics {
+    /// Adds those of other documents for the same query.
+    pub(crate) fn add_others(&mut self, others: &Statistics) {
+        self.n_live += others.n_live;
+        let pairs = self.n_tokens.iter_mut().zip(&others.n_tokens).chain(self.n_with.iter_mut().zip(&others.n_with));
+        pairs.for_each(|(own, other)| *own += other);
+        self.n_with_term.resize(self.n_with_term.len().max(others.n_with_term.len()), 0);
+        self.n_with_term.iter_mut().zip(&others.n_with_term).for_each(|(own, other)| *own += other);
+    }
+
     /// Adds these documents of a segment, except the dead among them.
     fn add(
         &mut self,

@@ -38,6 +38,9 @@ pub(crate) struct View {
     overlay: Overlay,
 }
 
+/// The entries of some areas, and the data for a search among them.
+pub(crate) type Opened = (Vec<View>, Snapshot);
+
 /// The live entries at the time of a writing call, and the lock under which it will commit; none if another process has
 /// it, or the cache cannot be written.
 pub(crate) struct Pending {
@@ -129,21 +132,37 @@ impl Workspace {
     /// Answers from the entries of these areas. If the content of the cache makes that fail or panic, the index is
     /// rebuilt, and the answer comes from the files.
     pub(crate) fn answer<T>(&self, areas: &[Area], answer: impl Fn(&[View], &Snapshot) -> Result<T>) -> Result<T> {
-        let of = |mut views: Vec<View>| {
+        self.answer_from(&mut None, areas, answer)
+    }
+
+    /// Does the same from what an earlier call `opened`, and leaves there what it opened itself.
+    pub(crate) fn answer_from<T>(
+        &self,
+        opened: &mut Option<Opened>,
+        areas: &[Area],
+        answer: impl Fn(&[View], &Snapshot) -> Result<T>,
+    ) -> Result<T> {
+        let open = |view: &dyn Fn(Area) -> Result<View>| -> Result<Opened> {
+            let mut views = areas.iter().map(|area| view(*area)).collect::<Result<Vec<_>>>()?;
             for view in &mut views {
                 self.narrow(&mut view.catalog);
             }
             let snapshot = Workspace::snapshot(&views).map_err(|source| self.index_error(areas[0], source))?;
-            answer(&views, &snapshot)
+            Ok((views, snapshot))
         };
-        let with_cache = || of(areas.iter().map(|area| self.view(*area)).collect::<Result<_>>()?);
+        let with_cache = || {
+            let known = opened.take().map_or_else(|| open(&|area| self.view(area)), Ok)?;
+            let (views, snapshot) = opened.insert(known);
+            answer(views, snapshot)
+        };
         match guarded(with_cache) {
             Ok(Err(error)) if is_damage(&error) => {}
             Ok(answered) => return answered,
             Err(_) => {}
         }
         // A failure or panic here is not caused by the cache.
-        of(areas.iter().map(|area| self.view_anew(*area)).collect::<Result<_>>()?)
+        let (views, snapshot) = opened.insert(open(&|area| self.view_anew(area))?);
+        answer(views, snapshot)
     }
 
     /// Returns the current entries of an area, without the cache.

@@ -32,25 +32,41 @@ impl Workspace {
     /// Opens the layers, and reports those that cannot be used. Layers of a layer are not followed.
     pub(crate) fn layers(&self) -> (Vec<Layer>, Vec<Problem>) {
         let real = |root: &Path| root.canonicalize().unwrap_or_else(|_| root.to_owned());
-        let (mut layers, mut problems, mut roots) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut layers, mut problems, mut roots) = (Vec::new(), Vec::new(), vec![real(self.root())]);
         for (folder, name) in self.settings.layers.iter().zip(names(&self.settings.layers)) {
             match self.layer(folder, name) {
                 Ok(layer) => {
                     let root = real(layer.workspace.root());
-                    if root == real(self.root()) {
-                        problems.push(left_out(folder, "it is this memory itself"));
-                    } else if roots.contains(&root) {
-                        problems.push(left_out(folder, "it is listed twice"));
-                    } else {
-                        roots.push(root);
-                        layers.push(layer);
+                    match roots.iter().position(|known| *known == root) {
+                        Some(0) => problems.push(left_out(folder, "it is this memory itself")),
+                        Some(_) => problems.push(left_out(folder, "it is listed twice")),
+                        None => {
+                            roots.push(root);
+                            layers.push(layer);
+                        }
                     }
                 }
-                Err(Error::NoMemory { .. }) => problems.push(left_out(folder, "it has no `.ralph` folder")),
-                Err(error) => problems.push(left_out(folder, error)),
+                Err(error) => problems.push(left_out(folder, why_not(&error))),
             }
         }
         (layers, problems)
+    }
+
+    /// Opens the layer with this name; `None` if there is none.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Invalid`] if it cannot be used.
+    pub(crate) fn layer_named(&self, name: &str) -> Option<Result<Layer>> {
+        let mut named = self.settings.layers.iter().zip(names(&self.settings.layers));
+        let (folder, name) = named.find(|(_, known)| known == name)?;
+        Some(self.layer(folder, name.clone()).map_err(|error| {
+            let reason = why_not(&error);
+            Error::invalid(
+                "layer",
+                format!("`{name}`, which is `{folder}` in your own settings, cannot be read: {reason}"),
+            )
+        }))
     }
 
     /// Returns the workspace of an entry: this one, or that of one of these layers.
@@ -95,6 +111,10 @@ pub(crate) fn read_config(store: &Store, settings: &mut Settings) -> Result<Vec<
         Err(Unreadable::Missing) => Ok(Vec::new()),
         Err(unreadable) => Err(unreadable.into_error(store.memory().join(CONFIG))),
     }
+}
+
+fn why_not(error: &Error) -> String {
+    if matches!(error, Error::NoMemory { .. }) { "it has no `.ralph` folder".to_owned() } else { error.to_string() }
 }
 
 fn left_out(folder: &str, reason: impl std::fmt::Display) -> Problem {

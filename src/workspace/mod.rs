@@ -32,10 +32,10 @@ pub use activity::{Activity, Step, Work};
 pub(crate) use activity::{Observer, Ongoing};
 pub(crate) use entries::{current_id, live_entry, no_such_entry, unlisted};
 pub use freshness::Rebuilt;
-pub(crate) use freshness::View;
+pub(crate) use freshness::{Opened, View};
 pub use init::Initialised;
 pub(crate) use init::{CONFIG, init};
-pub(crate) use layers::read_config;
+pub(crate) use layers::{Layer, read_config};
 pub(crate) use locking::EntryLock;
 pub use merge_driver::MergeDriverRegistration;
 

@@ -530,6 +530,18 @@ fn another_dimension_rebuilds_the_vectors() {
 }
 
 #[test]
+fn a_layer_loses_nothing_by_the_meaning_of_entries_from_here() {
+    let (scene, layer) = (Scene::local(), TestBase::new());
+    layer.entry("slow-bench", "The bench is slow", "tests", "With fewer samples run it.");
+    let answer = scene.search("bench").env("RALPH_MEMORY_LAYERS", layer.root().to_str().unwrap()).run().json(0);
+    let [own, other] = [&answer["entries"][0], &answer["entries"][1]];
+    assert!(own["layer"].is_null() && own["similarity"].is_number(), "{answer}");
+    assert!(other["layer"].is_string() && other["similarity"].is_null(), "{answer}");
+    let difference = own["score"].as_f64().unwrap() - other["score"].as_f64().unwrap();
+    assert!(difference.abs() < 1e-6, "{answer}");
+}
+
+#[test]
 fn invalid_answers_are_not_trusted() {
     let scene = Scene::local();
     let failure = || {

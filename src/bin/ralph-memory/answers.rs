@@ -51,11 +51,6 @@ pub(crate) fn listed_for_agent(memory: &Memory, entries: Vec<EntrySummary>, quer
     Ok(listed)
 }
 
-/// Returns the id of an entry as answers show it: that of a layer's entry comes after the layer's name.
-pub(crate) fn shown_id(entry: &EntrySummary) -> String {
-    entry.layer.as_ref().map_or_else(|| entry.id.to_string(), |layer| format!("{layer}:{}", entry.id))
-}
-
 /// Returns the entry of a layer that `LAYER:ID` names; `None` if it names no layer, or an entry from here.
 pub(crate) fn in_layer(memory: &Memory, text: &str) -> Option<ralph_memory::Result<ShowResult>> {
     let (layer, id) = text.trim().split_once(':')?;

@@ -23,12 +23,12 @@ use crate::entry::attempt::{Account, AttemptHead};
 use crate::entry::knowledge::{Class, class};
 use crate::entry::{Entry, Experiment, Head, Id, Kind, Scope};
 use crate::error::{Error, Problem, Result};
-use crate::index::Snapshot;
 use crate::index::catalog::{Area, Catalog};
+use crate::index::{Snapshot, Statistics};
 use crate::journal::history::{AttemptSummary, RunRecord, TaskRecord, arm};
 use crate::journal::{self, check_name};
 use crate::knowledge::dedup::{content_words, is_similar_task};
-use crate::knowledge::queries::{add_layers, hits};
+use crate::knowledge::queries::{LayeredQuery, hits};
 use crate::knowledge::{Staleness, staleness};
 use crate::search::retrieve::{Hit, MAX_CANDIDATES, Meaning, Query};
 use crate::search::semantic::SemanticMemory;
@@ -275,32 +275,36 @@ fn matches(
 ) -> Result<TaskMatches> {
     let query = query(task, &precedents.record, &precedents.run_record);
     let (meaning, mut problems) = semantic.search(workspace, views, snapshot, &query);
-    let find = |kind: Kind, limit: usize, keep: &dyn Fn(&Head) -> bool| -> Result<Vec<Hit>> {
-        let query = Query { kind: Some(kind), ..query.clone() };
+    let of_kind = |kind: Kind| Query { kind: Some(kind), ..query.clone() };
+    let mut layers = LayeredQuery::new(workspace, snapshot, &of_kind(Kind::Knowledge))?;
+    let find = |kind: Kind, elsewhere: &Statistics, limit: usize, keep: &dyn Fn(&Head) -> bool| -> Result<Vec<Hit>> {
         let meaning: Option<&Meaning> = meaning.as_ref();
         let keep = |head: &Head| head.valid && keep(head);
-        hits(workspace, views, snapshot, &query, meaning, limit, &keep)
+        hits(workspace, views, (snapshot, elsewhere), &of_kind(kind), meaning, limit, &keep)
     };
     let is_known = |head: &Head| {
         class(head.category.as_deref()) != Class::Event
             && task.sees(&head.scope)
             && (precedents.experiment != Some(Experiment::Withheld) || head.is_rule_of_person())
     };
-    let mut found = relevant(find(Kind::Knowledge, MAX_CANDIDATES, &is_known)?);
+    let mut found = relevant(find(Kind::Knowledge, &layers.elsewhere(0), MAX_CANDIDATES, &is_known)?);
     // Tasks and sections of another project have nothing but their names in common with those of this one.
     let is_shared =
         |head: &Head| head.valid && is_known(head) && !matches!(head.scope, Scope::Task(_) | Scope::Section(_));
-    problems.extend(add_layers(workspace, &views[0].catalog, &query, MAX_CANDIDATES, &is_shared, relevant, &mut found));
+    let of_layers = layers.add_hits(views, &query, MAX_CANDIDATES, &is_shared, relevant, &mut found);
+    problems.extend(of_layers);
     // What is known here is not left out because a layer knows more.
     let least = found.first().map_or(0.0, |hit| hit.score) * RELEVANT_SHARE;
     found.retain(|hit| hit.entry.layer.is_none() || hit.score >= least);
-    let (learnings, knowledge) = references(workspace, found);
+    let (learnings, knowledge) = references(workspace, &layers, found);
+    let alone = Statistics::default();
     let is_other_task = |head: &Head| head.task_id.as_ref() != task.id.as_ref();
-    let attempts =
-        find(Kind::Journal, OTHER_ITERATIONS, &|head| is_other_task(head) && head.run_id.as_ref() != Some(&run.id))?;
+    let attempts = find(Kind::Journal, &alone, OTHER_ITERATIONS, &|head| {
+        is_other_task(head) && head.run_id.as_ref() != Some(&run.id)
+    })?;
     let attempts = relevant(attempts);
     // Attempts of the same run count as well.
-    let alike = find(Kind::Journal, SIMILAR_ATTEMPTS, &is_other_task)?;
+    let alike = find(Kind::Journal, &alone, SIMILAR_ATTEMPTS, &is_other_task)?;
     let topic = content_words(&task.title);
     let alike = alike.into_iter().filter(|hit| is_similar_task(&topic, &hit.entry.title));
     let catalog = &views[0].catalog;
@@ -313,11 +317,10 @@ fn matches(
 
 /// Returns the learnings and the plain knowledge among the hits; what layers know is plain. Entries that may be outdated come
 /// last.
-fn references(workspace: &Workspace, hits: Vec<Hit>) -> (Vec<Reference>, Vec<Reference>) {
-    let layers = workspace.layers().0;
+fn references(workspace: &Workspace, layers: &LayeredQuery, hits: Vec<Hit>) -> (Vec<Reference>, Vec<Reference>) {
     let read_hit = |hit: Hit| {
         let path = hit.entry.path.as_relative();
-        let entry = workspace.among(&layers, &hit.entry)?.read_beginning(path)?;
+        let entry = layers.workspace_of(workspace, &hit.entry)?.read_beginning(path)?;
         Some((hit, entry))
     };
     let found: Vec<(Hit, Entry)> = hits.into_iter().filter_map(read_hit).collect();
@@ -335,10 +338,9 @@ fn references(workspace: &Workspace, hits: Vec<Hit>) -> (Vec<Reference>, Vec<Ref
     doubt(&mut found, |(_, staleness)| staleness.is_some());
     let (mut learnings, mut knowledge) = (Vec::new(), Vec::new());
     for (hit, (entry, staleness)) in found {
-        let layer = hit.entry.layer.as_deref();
-        let is_learning = class(entry.head.category.as_deref()) == Class::Learning && layer.is_none();
+        let is_learning = class(entry.head.category.as_deref()) == Class::Learning && hit.entry.layer.is_none();
         let reference = Reference {
-            id: layer.map_or_else(|| hit.entry.id.clone(), |layer| hit.entry.id.in_layer(layer)),
+            id: hit.entry.id,
             body: entry.said(),
             title: entry.head.title_with_status(),
             tags: hit.entry.tags,

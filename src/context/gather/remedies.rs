@@ -8,8 +8,8 @@ use crate::context::write::OpenTask;
 use crate::entry::attempt::Attempt;
 use crate::entry::knowledge::{Class, class};
 use crate::entry::{Head, Id, Kind};
-use crate::index::Snapshot;
 use crate::index::catalog::Catalog;
+use crate::index::{Snapshot, Statistics};
 use crate::journal;
 use crate::journal::history::{AttemptSummary, Recurrence};
 use crate::knowledge::queries::hits;
@@ -87,7 +87,8 @@ pub(super) fn remedies(
             class(head.category.as_deref()) != Class::Event && tasks.iter().any(|task| task.sees(&head.scope))
         };
         let is_about = |hit: &Hit| hit.evidence.words >= LEAST_WORDS && hit.evidence.share >= LEAST_SHARE;
-        let hits = hits(workspace, views, snapshot, &query, None, MAX_HITS, &concerns).unwrap_or_default();
+        let hits = hits(workspace, views, (snapshot, &Statistics::default()), &query, None, MAX_HITS, &concerns)
+            .unwrap_or_default();
         let best = hits.into_iter().find(is_about).map(|hit| hit.entry.id);
         found.extend(best.filter(|id| !found.contains(id)));
         if found.len() == MAX_REMEDIES {

@@ -6,6 +6,7 @@
 use crate::context::Reference;
 use crate::context::write::remind;
 use crate::entry::{Id, Kind};
+use crate::index::Statistics;
 use crate::knowledge::queries::hits;
 use crate::search::retrieve::{Hit, Query};
 use crate::text::floor;
@@ -29,8 +30,9 @@ const LEAST_SHARE: f64 = 0.4;
 pub(crate) fn reminder(workspace: &Workspace, prompt: &str, shown: &[String]) -> Option<(String, Vec<Id>)> {
     let text = prompt[..floor(prompt, MAX_PROMPT)].to_owned();
     let query = Query { text, kind: Some(Kind::Knowledge), ..Query::default() };
-    let hits = workspace
-        .quick_answer(|views, snapshot| hits(workspace, views, snapshot, &query, None, MAX_HITS, &|_| true))?;
+    let hits = workspace.quick_answer(|views, snapshot| {
+        hits(workspace, views, (snapshot, &Statistics::default()), &query, None, MAX_HITS, &|_| true)
+    })?;
     let is_about = |hit: &Hit| hit.evidence.words >= LEAST_WORDS && hit.evidence.share >= LEAST_SHARE;
     let hits = hits.into_iter().filter(is_about);
     let new = hits.filter(|hit| !shown.iter().any(|id| id == hit.entry.id.as_str())).take(MAX_ENTRIES);

@@ -5,8 +5,8 @@ use std::cell::OnceCell;
 use crate::entry::knowledge::{Class, class};
 use crate::entry::{Head, Id};
 use crate::error::Result;
-use crate::index::Snapshot;
 use crate::index::catalog::{Area, Catalog};
+use crate::index::{Snapshot, Statistics};
 use crate::knowledge::beyond_caps;
 use crate::search::retrieve::{self, Hit, Meaning, Query};
 use crate::workspace::{View, Workspace};
@@ -16,11 +16,12 @@ pub(super) fn areas_of(query: &Query) -> &'static [Area] {
     if query.archived { &[Area::Live, Area::Archive] } else { &[Area::Live] }
 }
 
-/// Returns the hits of a query among the entries of the views that `keep` accepts. `snapshot` was made of the views.
+/// Returns the hits of a query among the entries of the views that `keep` accepts. `snapshot` was made of the views; the
+/// statistics of what is searched `elsewhere` count as well.
 pub(crate) fn hits(
     workspace: &Workspace,
     views: &[View],
-    snapshot: &Snapshot,
+    (snapshot, elsewhere): (&Snapshot, &Statistics),
     query: &Query,
     meaning: Option<&Meaning>,
     limit: usize,
@@ -34,6 +35,6 @@ pub(crate) fn hits(
         keep(head)
             && (!is_event || query.archived || !beyond.get_or_init(|| beyond_caps(workspace, catalogs[0])).contains(id))
     };
-    retrieve::search(&catalogs, snapshot, query, meaning, limit, workspace.now(), &keep)
+    retrieve::search(&catalogs, (snapshot, elsewhere), query, meaning, limit, workspace.now(), &keep)
         .map_err(|source| workspace.index_error(Area::Live, source))
 }

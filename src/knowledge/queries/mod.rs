@@ -13,7 +13,7 @@ mod view;
 
 pub(crate) use crate::index::highlights;
 pub(crate) use hits::hits;
-pub(crate) use layers::{add_layers, show_in_layer, text, texts};
+pub(crate) use layers::{LayeredQuery, show_in_layer, text, texts};
 pub use list::{EntryFilter, EntrySort, ListResult, Useless};
 pub(crate) use list::{list, summaries};
 pub use search::SearchResults;

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::hits::{areas_of, hits};
-use super::layers::add_layers;
+use super::layers::LayeredQuery;
 use crate::entry::{EntrySummary, body, frontmatter};
 use crate::error::{Problem, Result};
 use crate::index::Snapshot;
@@ -52,8 +52,10 @@ pub(crate) fn search(
 ) -> Result<SearchResults> {
     workspace.answer(areas_of(query), |views, snapshot| {
         let (meaning, mut unknown) = meaning(views, snapshot);
-        let mut hits = hits(workspace, views, snapshot, query, meaning.as_ref(), limit, &|_| true)?;
-        unknown.extend(add_layers(workspace, &views[0].catalog, query, limit, &|_| true, |hits| hits, &mut hits));
+        let mut layers = LayeredQuery::new(workspace, snapshot, query)?;
+        let searched = (snapshot, &layers.elsewhere(0));
+        let mut hits = hits(workspace, views, searched, query, meaning.as_ref(), limit, &|_| true)?;
+        unknown.extend(layers.add_hits(views, query, limit, &|_| true, |hits| hits, &mut hits));
         let problems = views.iter().flat_map(|view| view.catalog.problems());
         let problems = problems.chain(workspace.settings_problems.clone()).chain(unknown).collect();
         Ok(SearchResults { hits, problems })

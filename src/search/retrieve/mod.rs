@@ -13,7 +13,9 @@ use serde::Serialize;
 
 use crate::entry::{EntryNames, EntrySummary, Head, Id, Kind, NamedEntry, Scope, Source, is_ahead};
 use crate::index::catalog::{Catalog, RowId};
-use crate::index::{Bonus, Candidate, Failure, Filter, Match, Part, Scores, Snapshot, TEXT_WEIGHT, TextQuery};
+use crate::index::{
+    self, Bonus, Candidate, Failure, Filter, Match, Part, Scores, Snapshot, Statistics, TEXT_WEIGHT, TextQuery,
+};
 use crate::text::{fold_tag, has_tag, is_same_name};
 
 pub(crate) use crate::index::TermEvidence;
@@ -145,7 +147,7 @@ pub struct Hit {
 /// Returns the `limit` entries that match best, best first; of equal scores the newer first, then by id. `keep` decides
 /// whether a matching entry may be among them.
 ///
-/// `snapshot` contains the index of the entries of `catalogs`. An entry without a score is not found. With a `meaning`,
+/// `snapshot` contains the index of the entries of `catalogs`; the statistics of what is searched `elsewhere` count as well. An entry without a score is not found. With a `meaning`,
 /// all matches by words gain points for similarity, and the most similar of the others are found, too: a weighted sum
 /// of scores by words, relative to the best of them, and of cosines.
 ///
@@ -154,14 +156,14 @@ pub struct Hit {
 /// Those of reading the index.
 pub fn search(
     catalogs: &[&Catalog],
-    snapshot: &Snapshot,
+    (snapshot, elsewhere): (&Snapshot, &Statistics),
     query: &Query,
     meaning: Option<&Meaning>,
     limit: usize,
     now: DateTime<Utc>,
     keep: &dyn Fn(&Id, &Head) -> bool,
 ) -> Result<Vec<Hit>, Failure> {
-    let mut scores = Scores::new(snapshot, &text_query(query))?;
+    let mut scores = Scores::new(snapshot, &text_query(query), elsewhere)?;
     // An archived entry replaces nothing any more.
     let superseded = superseded(&catalogs[..catalogs.len().min(1)], now);
     let is_wanted = |id: &Id, head: &Head| {
@@ -216,6 +218,15 @@ impl Query {
     }
 }
 
+/// Returns the statistics of a query in a snapshot, for searches [elsewhere](search).
+///
+/// # Errors
+///
+/// Those of reading the index.
+pub(crate) fn statistics(snapshot: &Snapshot, query: &Query) -> Result<Statistics, Failure> {
+    index::statistics(snapshot, &text_query(query))
+}
+
 /// Returns the rows that the words and tags of a query find, best first, at most `limit`; excluded entries may be among
 /// them.
 ///
@@ -230,7 +241,7 @@ pub(crate) fn by_words(
     limit: usize,
     now: DateTime<Utc>,
 ) -> Result<Vec<(usize, RowId)>, Failure> {
-    let mut scores = Scores::new(snapshot, &text_query(query))?;
+    let mut scores = Scores::new(snapshot, &text_query(query), &Statistics::default())?;
     let candidates = scores.top(limit).to_vec();
     let found = located(catalogs, &scores, &candidates, now)?;
     Ok(found.into_iter().take(limit).map(|found| (found.catalog, found.row)).collect())

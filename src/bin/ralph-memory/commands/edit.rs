@@ -26,13 +26,17 @@ use crate::ui::Ui;
 ///
 /// If an agent wrote the entry, and a person wrote the one that it replaces, `--supersedes` confirms the agent's
 /// suggestion, and the entry becomes a person's. If a coding agent runs it, it is only a suggestion.
+///
+/// `--to` moves the entry to a layer, which gets its file as it is, and archives it here. `undo` takes back each of the
+/// two in its own memory.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ralph-memory edit knowledge/wal-mode
   ralph-memory edit wal-mode --confirm
   ralph-memory edit cache --title \"Compiler cache\" --tags build,cache
   ralph-memory edit wal-mode --scope section:storage
-  ralph-memory edit use-just --supersedes use-make")]
+  ralph-memory edit use-just --supersedes use-make
+  ralph-memory edit wal-mode --to platform")]
 pub(crate) struct EditArgs {
     /// The entry
     #[arg(value_parser = parse::id)]
@@ -52,6 +56,9 @@ pub(crate) struct EditArgs {
     /// Say that it still holds: it counts as written now
     #[arg(long)]
     confirm: bool,
+    /// Move it to this layer, a memory that `layers` in your own settings names
+    #[arg(long, value_name = "LAYER", conflicts_with_all = ["title", "scope", "tags", "supersedes", "confirm", "retry"])]
+    to: Option<String>,
     /// Begin with the copy that an earlier call kept
     #[arg(long, conflicts_with_all = ["title", "scope", "tags", "supersedes", "confirm"])]
     retry: bool,
@@ -62,6 +69,14 @@ pub(crate) struct EditArgs {
 
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: EditArgs) -> anyhow::Result<Exit> {
     let memory = globals.open()?.allow_secrets(&args.allow_secrets)?;
+    if let Some(layer) = &args.to {
+        show_written(ui, &memory.move_to_layer(&args.id, layer)?)?;
+        ui.note(&format!(
+            "hint: {} finds it in the archive here",
+            printed_command("ralph-memory show ID", &[("ID", args.id.as_str())])
+        ));
+        return Ok(Exit::Done);
+    }
     let EditArgs { id, title, scope, tags, supersedes, confirm, retry, .. } = args;
     let changes = EntryChanges { title, scope, tags, supersedes, confirm, by: writer(None) };
     if changes == (EntryChanges { by: changes.by, ..EntryChanges::default() }) {

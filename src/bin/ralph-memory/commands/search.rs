@@ -7,7 +7,7 @@ use ralph_memory::text::shorten;
 use ralph_memory::{Hit, Kind, Query, Scope};
 use serde_json::json;
 
-use crate::answers::{marks, shown_id, with_excerpts};
+use crate::answers::{marks, with_excerpts};
 use crate::error::UsageError;
 use crate::exit::Exit;
 use crate::session::Globals;
@@ -159,8 +159,7 @@ fn show(ui: &mut Ui<'_>, rank: usize, view: &EntryView) -> anyhow::Result<()> {
     let entry = &view.summary;
     let title = if entry.title.is_empty() { "(no title)" } else { &entry.title };
     let title = ui.styled(TITLE, title);
-    let id = shown_id(entry);
-    let id = ui.styled(ID, &id);
+    let id = ui.styled(ID, entry.id.as_str());
     let tags = if entry.tags.is_empty() { String::new() } else { format!("  [{}]", entry.tags.join(", ")) };
     let tags = ui.styled(QUIET, &tags);
     ui.hanging(3, format_args!("{rank}. {title}  {:.2}", view.score.unwrap_or_default()))?;

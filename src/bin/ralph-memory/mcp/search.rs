@@ -162,8 +162,6 @@ fn matches(memory: &Memory, query: &str, found: SearchResults, limit: usize) -> 
         }
         _ => "read_entry shows one in full.".to_owned(),
     };
-    let is_layered = views.iter().any(|view| view.summary.layer.is_some());
-    let note = if is_layered { note + " It takes the id of a layer's entry as `LAYER:ID`." } else { note };
     json!({"entries": views, "note": note, "problems": found.problems})
 }
 
@@ -173,8 +171,7 @@ fn entries(answer: &Value) -> String {
         let about = joined(entry, &["category", "outcome", "source", date]);
         let tags = Some(inline(&entry["tags"])).filter(|tags| !tags.is_empty()).map(|tags| format!(" · tags {tags}"));
         let [title, score] = ["title", "score"].map(|key| inline(&entry[key]));
-        let layer = entry["layer"].as_str().map(|layer| format!("{layer}:")).unwrap_or_default();
-        let id = code(&format!("{layer}{}", string(entry, "id")));
+        let id = code(string(entry, "id"));
         let tags = tags.unwrap_or_default();
         format!("### {title}\n{id} · score {score} · {about}{tags}\n{}\n", quoted(string(entry, "excerpt")))
     };
