@@ -2,7 +2,7 @@
 //!
 //! `cargo bench --bench memory -- queries DIR QUERIES` prints the median and the 99th percentile
 //! of the thread's CPU time, in milliseconds, over the queries of a file with one JSON object a line
-//! (`{"text": "…"}`). The index of the memory in `DIR` must have been built.
+//! (`{"text": "…"}`). The program must have built the index of the memory in `DIR`, with this user's key.
 
 #![expect(
     clippy::cast_precision_loss,
@@ -12,7 +12,7 @@
 )]
 
 use std::io::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use ralph_memory::Query;
@@ -20,7 +20,8 @@ use ralph_memory::internals::{self, Area, Catalog, Committed, Snapshot, Statisti
 use rustix::time::{ClockId, clock_gettime};
 
 pub(crate) fn run(root: &str, queries: &str) -> Result<(), Box<dyn std::error::Error>> {
-    let store = Store::open(Path::new(root))?;
+    let mut store = Store::open(Path::new(root))?;
+    store.keep_key_in(state_folder().into_iter().collect());
     let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     let folder = store.folder(&format!("cache/{}/live", internals::folder_name()))?;
     let key = store.cache_key().map_err(|_| "there is no cache; run `ralph-memory index`")?;
@@ -70,4 +71,11 @@ pub(crate) fn run(root: &str, queries: &str) -> Result<(), Box<dyn std::error::E
         times.len()
     )?;
     Ok(())
+}
+
+/// Returns the folder in which the program keeps this user's key, which seals the index.
+fn state_folder() -> Option<PathBuf> {
+    let set = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let state = set("XDG_STATE_HOME").or_else(|| set("HOME").map(|home| home.join(".local").join("state")));
+    state.map(|state| state.join("ralph-memory"))
 }
