@@ -686,6 +686,11 @@ fn hooks_of_codex_that_nobody_trusted_are_told() {
         setup(&base, &["codex", "--scope", scope]).says(0, "run `/hooks` and trust");
         let said = || with_program(&base, &["check"]).run().to_string();
         let folder = if scope == "user" { base.home().join(".codex") } else { base.at(".codex") };
+        if scope == "project" {
+            // On a machine without Codex, nobody can trust them.
+            assert!(!said().contains("nobody has trusted"), "{}", said());
+            fs::create_dir(base.home().join(".codex")).unwrap();
+        }
         let told = said();
         assert!(told.contains("nobody has trusted the hooks in ") && told.contains("then run `/hooks`"), "{told}");
         assert!(told.contains("(SessionStart, Stop, SessionEnd, PostToolUse)"), "{told}");
