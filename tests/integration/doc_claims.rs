@@ -181,6 +181,50 @@ fn every_message_in_the_troubleshooting_is_one_of_the_program() {
     }
 }
 
+/// Messages in other blocks, as those of [`every_message_in_the_troubleshooting_is_one_of_the_program`]. What differs from call to
+/// call is between backticks or behind a colon, or is a number.
+#[test]
+fn every_message_that_a_page_quotes_is_one_of_the_program() {
+    let code = code();
+    let code = code.split("\\\n").map(str::trim_start).collect::<String>();
+    let mut n_quoted = 0;
+    for page in pages() {
+        let texts = blocks(&page).into_iter().filter(|block| block.language == "text");
+        for line in texts.flat_map(|block| block.text.lines().map(str::to_owned).collect::<Vec<_>>()) {
+            let Some(message) = ["error: ", "hint: ", "warning: "].iter().find_map(|kind| line.strip_prefix(kind))
+            else {
+                continue;
+            };
+            let said = message.split('`').step_by(2);
+            let differs = |character: char| matches!(character, '…' | ';') || character.is_ascii_digit();
+            let said = said.flat_map(|part| part.split(differs).filter_map(|part| part.split(": ").next()));
+            for part in said.map(str::trim).filter(|part| part.len() > 5) {
+                assert!(code.contains(part), "{}: no message says `{part}`", page.path);
+                n_quoted += 1;
+            }
+        }
+    }
+    assert!(n_quoted > 8, "{n_quoted}");
+}
+
+#[test]
+fn every_name_in_snake_case_is_one_of_the_program() {
+    let known = sources().into_iter().filter(|(path, _)| !path.starts_with("docs/src/"));
+    let known: String = known.map(|(_, text)| text).collect();
+    let mut wrong = Vec::new();
+    for page in pages().iter().filter(|page| !page.path.contains("/development/") && !page.path.contains("/design/")) {
+        for span in spans(page) {
+            let is_part = |character: char| character.is_ascii_lowercase() || character == '_';
+            let is_name = span.contains('_') && !span.ends_with('_') && span.chars().all(is_part);
+            // Fields of other programs are told by their words.
+            if is_name && !known.contains(span.as_str()) && !known.contains(&span.replace('_', " ")) {
+                wrong.push(format!("{}: nothing is called `{span}`", page.path));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
 /// Checks the first number of a cell against this many characters, four to a token; a tenth more or less is no matter.
 fn check_tokens(costs: &[Vec<String>], what: &str, n_characters: usize) {
     let row = costs.iter().find(|row| row[0].contains(what)).unwrap_or_else(|| panic!("no row is about {what}"));
