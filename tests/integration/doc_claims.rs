@@ -191,7 +191,8 @@ fn every_message_that_a_page_quotes_is_one_of_the_program() {
     for page in pages() {
         let texts = blocks(&page).into_iter().filter(|block| block.language == "text");
         for line in texts.flat_map(|block| block.text.lines().map(str::to_owned).collect::<Vec<_>>()) {
-            let Some(message) = ["error: ", "hint: ", "warning: "].iter().find_map(|kind| line.strip_prefix(kind))
+            let Some(message) =
+                ["error: ", "hint: ", "warning: ", "unverified: "].iter().find_map(|kind| line.strip_prefix(kind))
             else {
                 continue;
             };
