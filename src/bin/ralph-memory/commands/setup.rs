@@ -113,13 +113,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &SetupArgs) -> anyho
     if writes {
         setup.apply(plan)?;
     }
-    let memory = if args.all && has_memory { Some(globals.open()?) } else { None };
-    if let Some(memory) = memory.as_ref().filter(|_| !args.dry_run) {
-        for removed in memory.remove_from_git()? {
-            ui.warn(&format!("removed {removed}"));
-        }
-    }
-    let remaining = if args.all { remaining(&setup, scope, memory.as_ref())? } else { Vec::new() };
+    let remaining = if args.all { leave(ui, globals, args.dry_run, (&setup, scope), has_memory)? } else { Vec::new() };
     let is_refused = done.problems.iter().any(|problem| problem.severity == Severity::Error);
     if ui.json {
         let is_complete = (writes || done.is_empty()) && !done.clients.is_empty();
@@ -280,6 +274,23 @@ struct Remaining {
     what: String,
     /// How a person removes it.
     removal: String,
+}
+
+/// Removes what git's folder has of the memory, and returns what stays.
+fn leave(
+    ui: &mut Ui<'_>,
+    globals: &Globals,
+    dry_run: bool,
+    (setup, scope): (&Setup, SetupScope),
+    has_memory: bool,
+) -> anyhow::Result<Vec<Remaining>> {
+    let memory = if has_memory { Some(globals.open()?) } else { None };
+    if let Some(memory) = memory.as_ref().filter(|_| !dry_run) {
+        for removed in memory.remove_from_git()? {
+            ui.warn(&format!("removed {removed}"));
+        }
+    }
+    remaining(setup, scope, memory.as_ref())
 }
 
 /// Returns what stays of the program on this machine, for this project or for all of them.
