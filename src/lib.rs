@@ -130,6 +130,7 @@ pub mod settings;
 #[doc(hidden)]
 pub mod setup;
 mod store;
+mod system;
 // As `setup`.
 #[doc(hidden)]
 pub mod text;

@@ -2,8 +2,6 @@
 //!
 //! It changes nothing and leaves the judging to [`doctor`](mod@super::doctor).
 
-use std::fs;
-
 use chrono::TimeDelta;
 
 use super::doctor::{GitFacts, IndexFacts, MemoryFacts};
@@ -12,10 +10,9 @@ use crate::index;
 use crate::index::catalog::{self, Area};
 use crate::search::semantic::{self, SemanticStatus};
 use crate::sessions::{hook_log, tool_time};
+use crate::system;
 use crate::workspace::{CONFIG, Workspace};
 
-/// Where Linux says how much may be watched.
-const INOTIFY: &str = "/proc/sys/fs/inotify";
 /// How far ahead of the clock a file's time may be: another machine's clock, or another time zone.
 const AHEAD: TimeDelta = TimeDelta::days(1);
 /// The folders that hold entries.
@@ -41,7 +38,7 @@ pub(super) fn facts(workspace: &Workspace, semantic: SemanticStatus) -> MemoryFa
         survey: store.survey(latest.unwrap_or(i64::MAX)),
         lock: store.lock_state(),
         cache_lock: store.cache_lock_state(),
-        watches: watch_limits(),
+        watches: system::watch_limits(),
         git: git_facts(workspace),
         semantic,
         hooks: hook_log(workspace),
@@ -100,12 +97,6 @@ pub(super) fn git_facts(workspace: &Workspace) -> GitFacts {
         })
     });
     answers.unwrap_or_else(|error| GitFacts::Failed(error.to_string()))
-}
-
-/// Returns how many folders a user may watch, and in how many programs.
-fn watch_limits() -> Option<(u64, u64)> {
-    let number = |name: &str| fs::read_to_string(format!("{INOTIFY}/{name}")).ok()?.trim().parse().ok();
-    Some((number("max_user_watches")?, number("max_user_instances")?))
 }
 
 #[cfg(test)]

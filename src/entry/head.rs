@@ -145,6 +145,11 @@ impl Head {
     pub fn is_expired(&self, now: DateTime<Utc>) -> bool {
         self.expires_at.is_some_and(|at| at <= now)
     }
+
+    /// Returns whether it is knowledge that holds, and of which no person has said so: an agent wrote it.
+    pub fn is_unreviewed(&self, now: DateTime<Utc>) -> bool {
+        self.kind == Kind::Knowledge && !self.source.is_person() && !self.is_expired(now)
+    }
 }
 
 /// The content of one file.

@@ -10,7 +10,9 @@ use crate::text::printed_command;
 
 /// The name of the driver, which `.gitattributes` gives to entries.
 pub(crate) const DRIVER: &str = "ralph-memory";
-/// The keys of the driver's command line and of its description.
+/// The section of the driver, its keys, and those of its command line and of its description.
+const SECTION: &str = "merge.ralph-memory";
+const KEYS: &str = r"^merge\.ralph-memory\.";
 const COMMAND_KEY: &str = "merge.ralph-memory.driver";
 const NAME_KEY: &str = "merge.ralph-memory.name";
 /// The command line after the program. Git treats every exit status up to 128 as a conflict, even that of a shell that
@@ -91,10 +93,23 @@ impl WorkTree {
         Err(Error::Git { command: "config".to_owned(), reason })
     }
 
+    /// Removes the driver from the configuration of the repository. Returns whether there was one.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Git`] when `git` does not answer.
+    pub(crate) fn unregister_merge_driver(&self) -> Result<bool> {
+        let is_there = !self.call(&["config", "--local", "--get-regexp", KEYS]).good(&[0, 1]).ask_all()?.is_empty();
+        if is_there {
+            self.call(&["config", "--local", "--remove-section", SECTION]).ask()?;
+        }
+        Ok(is_there)
+    }
+
     /// Returns the command line that git runs, which is empty if the driver has none: git then fails, or treats the
     /// merge as a conflict and leaves no markers.
     fn merge_driver_line(&self) -> Result<Option<String>> {
-        let all = ["config", "--null", "--get-regexp", r"^merge\.ralph-memory\."];
+        let all = ["config", "--null", "--get-regexp", KEYS];
         let set = self.call(&all).good(&[0, 1]).ask_all()?;
         let set = String::from_utf8_lossy(&set);
         let mut settings = set.split_terminator('\0').map(|set| set.split_once('\n').unwrap_or((set, "")));

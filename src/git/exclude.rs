@@ -29,28 +29,52 @@ impl WorkTree {
         if self.is_excluded()? {
             return Ok(None);
         }
-        let Some(path) = self.read(&["rev-parse", "--path-format=absolute", "--git-path", "info/exclude"]).line()?
-        else {
-            return Err(refused("it does not say where its list of excluded files is".to_owned()));
-        };
-        let path = PathBuf::from(path);
-        let failed = |action, source| Error::Io { action, path: path.clone(), source };
-        let mut list = match std::fs::metadata(&path) {
-            Ok(file) if file.len() > MAX_LIST => return Err(failed("read", io::ErrorKind::FileTooLarge.into())),
-            Ok(_) => std::fs::read(&path).map_err(|source| failed("read", source))?,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
-            Err(source) => return Err(failed("read", source)),
-        };
+        let (path, mut list) = self.exclusions()?;
         if list.last().is_some_and(|last| *last != b'\n') {
             list.push(b'\n');
         }
-        list.extend_from_slice(format!("/{}/\n", escaped(folder)).as_bytes());
+        list.extend_from_slice(self.exclusion().as_bytes());
+        list.push(b'\n');
         write_file(&path, &list)?;
         if !self.is_excluded()? {
             let reason = format!("it includes `{folder}` again, whatever `{}` says", path.display());
             return Err(refused(reason));
         }
         Ok(Some(path))
+    }
+
+    /// Returns the list of what git ignores in this clone, if it has the line of [`WorkTree::exclude`].
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Git`] when `git` does not answer, and [`Error::Io`] if the list cannot be read.
+    pub(crate) fn excluding(&self) -> Result<Option<PathBuf>> {
+        let (path, list) = self.exclusions()?;
+        let line = self.exclusion();
+        Ok(String::from_utf8_lossy(&list).lines().any(|other| other == line).then_some(path))
+    }
+
+    /// Returns the line that excludes the folder.
+    fn exclusion(&self) -> String {
+        format!("/{}/", escaped(self.prefix.trim_end_matches('/')))
+    }
+
+    /// Returns the path of the clone's own list of what git ignores, and its content.
+    fn exclusions(&self) -> Result<(PathBuf, Vec<u8>)> {
+        let Some(path) = self.read(&["rev-parse", "--path-format=absolute", "--git-path", "info/exclude"]).line()?
+        else {
+            let reason = "it does not say where its list of excluded files is".to_owned();
+            return Err(Error::Git { command: "rev-parse".to_owned(), reason });
+        };
+        let path = PathBuf::from(path);
+        let failed = |source| Error::Io { action: "read", path: path.clone(), source };
+        let list = match std::fs::metadata(&path) {
+            Ok(file) if file.len() > MAX_LIST => return Err(failed(io::ErrorKind::FileTooLarge.into())),
+            Ok(_) => std::fs::read(&path).map_err(failed)?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+            Err(source) => return Err(failed(source)),
+        };
+        Ok((path, list))
     }
 
     /// Returns whether git ignores what is in the folder.

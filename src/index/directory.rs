@@ -29,9 +29,7 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::io_cause;
 use crate::store::{FileStat, Folder};
-
-/// Where a process finds its open files, by number.
-const OPEN_FILES: &str = if cfg!(target_os = "linux") { "/proc/self/fd" } else { "/dev/fd" };
+use crate::system;
 
 /// Raised whenever the form of files changes.
 pub(super) const VERSION: u32 = 3;
@@ -195,7 +193,7 @@ fn name(path: &Path) -> &str {
 /// the next file may get the same number.
 fn map(file: &File) -> Option<Arc<dyn FileHandle>> {
     let number = file.as_raw_fd().to_string();
-    MmapDirectory::open(OPEN_FILES).ok()?.get_file_handle(Path::new(&number)).ok()
+    MmapDirectory::open(system::open_files()).ok()?.get_file_handle(Path::new(&number)).ok()
 }
 
 impl Directory for CacheDirectory {

@@ -37,7 +37,7 @@ pub struct EntryChanges {
     pub tags: Option<Vec<String>>,
     /// Entries that it replaces, beside those that it names already.
     pub supersedes: Vec<Id>,
-    /// Whether it still holds as it is. It then counts as written now.
+    /// Whether it still holds as it is. It then counts as written now, and as a person's if one says so.
     pub confirm: bool,
     /// Who changes it.
     pub by: Source,
@@ -102,7 +102,8 @@ impl EntryChanges {
         if let Some(tags) = self.tags.as_ref().filter(|tags| **tags != entry.head.tags) {
             changes.push(Change::Set("tags", tags.clone().into()));
         }
-        let suggested = supersede::plan(workspace, catalog, (id, entry), (&self.supersedes, self.by), &mut changes)?;
+        let suggested =
+            supersede::plan(workspace, catalog, (id, entry), (&self.supersedes, self.by, self.confirm), &mut changes)?;
         Ok((changes, suggested))
     }
 }

@@ -11,12 +11,12 @@ use crate::workspace::{Workspace, live_entry};
 const MAX_NAMED: usize = 3;
 
 /// Adds the changes by which an entry records what it replaces, and returns which of that is a suggestion. By an agent, it is
-/// one where a person wrote the old entry; by a person, it confirms one.
+/// one where a person wrote the old entry; by a person, it confirms one. What a person confirms becomes the person's.
 pub(super) fn plan(
     workspace: &Workspace,
     catalog: &Catalog,
     (id, entry): (&Id, &Entry),
-    (replaced, by): (&[Id], Source),
+    (replaced, by, confirm): (&[Id], Source, bool),
     changes: &mut Vec<Change>,
 ) -> Result<Vec<Id>> {
     let (mut new, mut suggested, mut confirmed) = (Vec::new(), Vec::new(), Vec::new());
@@ -37,7 +37,7 @@ pub(super) fn plan(
             new.push(old);
         }
     }
-    if !confirmed.is_empty() {
+    if confirm && by.is_person() && !entry.head.source.is_person() || !confirmed.is_empty() {
         refuse_others(workspace, catalog, id, &confirmed)?;
         changes.push(Change::Set("source", Source::Human.as_str().into()));
     }

@@ -1,7 +1,5 @@
 //! Archiving unused entries, and merging learnings that say the same.
 
-use std::path::PathBuf;
-
 use super::Memory;
 use crate::entry::{EntryPath, Id};
 use crate::error::{IoContext as _, Result};
@@ -105,14 +103,19 @@ impl Memory {
         tidy::forget(&self.workspace, ids)
     }
 
-    /// Removes the copies of attempts that the work trees of this clone share, and returns their folders. What no work tree has
-    /// in a file is lost.
+    /// Removes what git's folder has of this memory: the copies of attempts that the work trees of this clone share, and the
+    /// merge driver. Returns what was removed, in words. An attempt that no work tree has in a file is lost.
     ///
     /// # Errors
     ///
-    /// [`Error::Io`](crate::Error::Io).
+    /// [`Error::Io`](crate::Error::Io), and [`Error::Git`](crate::Error::Git) when `git` does not answer.
     #[doc(hidden)]
-    pub fn remove_copies(&self) -> Result<Vec<PathBuf>> {
-        self.workspace.store.clear_copies().io("remove the copies of", self.root())
+    pub fn remove_from_git(&self) -> Result<Vec<String>> {
+        let copies = self.workspace.store.clear_copies().io("remove the copies of", self.root())?;
+        let mut removed: Vec<String> = copies.iter().map(|path| format!("`{}`", path.display())).collect();
+        if self.workspace.unregister_merge_driver()? {
+            removed.push("the merge driver from the configuration of git".to_owned());
+        }
+        Ok(removed)
     }
 }

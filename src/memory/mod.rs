@@ -131,6 +131,12 @@ impl Memory {
         WorkTree::containing(&root.join(".ralph")).and_then(|tree| tree.is_excluded()).unwrap_or(false)
     }
 
+    /// Returns the list in which [`Memory::init_private`] made git ignore the memory in `root`.
+    #[doc(hidden)]
+    pub fn excluded_by(root: &Path) -> Option<PathBuf> {
+        WorkTree::containing(&root.join(".ralph")).and_then(|tree| tree.excluding()).ok()?
+    }
+
     /// Returns the nearest folder above `folder` that holds a memory, whoever owns it: commands in `folder` use that
     /// one as long as it has none of its own.
     pub fn above(folder: &Path) -> Option<PathBuf> {

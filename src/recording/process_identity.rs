@@ -2,10 +2,10 @@
 //!
 //! The start time distinguishes a process from later ones with the same number.
 
-use std::fs;
-
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
+
+use crate::system;
 
 /// A process, distinguished from others that get its number later.
 ///
@@ -34,7 +34,7 @@ impl ProcessIdentity {
 
     /// Returns the process with this number; `None` if there is none, or the system has no such data.
     pub fn of(pid: u32) -> Option<ProcessIdentity> {
-        Some(ProcessIdentity { pid, started: started(pid)?, place: place() })
+        Some(ProcessIdentity { pid, started: system::started(pid)?, place: place() })
     }
 
     /// Returns whether a process can have this number.
@@ -55,26 +55,13 @@ impl ProcessIdentity {
 
     /// Returns whether it still runs, where it can be seen.
     pub(crate) fn is_alive(&self) -> bool {
-        self.is_visible() && started(self.pid) == Some(self.started)
+        self.is_visible() && system::started(self.pid) == Some(self.started)
     }
 }
 
-/// Returns a hash of this machine, the time when it was started, and the namespace of its processes.
+/// Returns a hash of the place in which process numbers have the same meaning.
 fn place() -> Option<u64> {
-    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
-    let namespace = fs::read_link("/proc/self/ns/pid").ok()?;
-    Some(xxh3_64(format!("{} {}", boot.trim(), namespace.display()).as_bytes()))
-}
-
-/// Returns when a process was started, according to Linux (`proc(5)`, the 22nd field of `stat`).
-fn started(pid: u32) -> Option<u64> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The second field is a name in parentheses, which may be anything.
-    let (_, fields) = stat.rsplit_once(") ")?;
-    let mut fields = fields.split_whitespace();
-    // A zombie is no longer at work.
-    let state = fields.next()?;
-    if matches!(state, "Z" | "X") { None } else { fields.nth(18)?.parse().ok() }
+    Some(xxh3_64(system::process_place()?.as_bytes()))
 }
 
 #[cfg(test)]

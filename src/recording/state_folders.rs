@@ -45,8 +45,7 @@ impl StateFolders {
     }
 
     /// Returns the folders, in the order in which they are tried.
-    #[cfg(feature = "setup")]
-    pub(crate) fn paths(&self) -> &[PathBuf] {
+    pub fn paths(&self) -> &[PathBuf] {
         &self.0
     }
 

@@ -4,9 +4,10 @@
 //! and cannot find a process that left it.
 
 use std::collections::BTreeMap;
-use std::fs;
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+
+use crate::system::{self, ProcessStat};
 
 /// A command that is running.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,19 +18,12 @@ pub(super) struct ProcessFamily {
     pub(super) command: Pid,
 }
 
-/// A process, by what the system says of it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct ProcessStat {
-    parent: i32,
-    group: i32,
-}
-
 impl ProcessFamily {
     /// Sends a signal to the group, and to what left it. The command must not have been waited for: its number would be
     /// free for another one.
     pub(super) fn signal(self, signal: Signal) {
         // Found first: children of one that is gone have another parent.
-        let left = left(self.command, self.group, &processes());
+        let left = left(self.command, self.group, &system::processes().collect());
         let _ = kill_process_group(self.group, signal);
         if left.is_empty() {
             // Where the system tells nothing of its processes, the command may still lead a group.
@@ -62,22 +56,6 @@ fn left(command: Pid, group: Pid, processes: &BTreeMap<i32, ProcessStat>) -> Vec
     all.filter_map(|pid| Some((Pid::from_raw(*pid)?, group_of(pid) == Some(*pid)))).collect()
 }
 
-/// Returns all processes of the machine, where the system shows them as files.
-fn processes() -> BTreeMap<i32, ProcessStat> {
-    let Ok(folders) = fs::read_dir("/proc") else { return BTreeMap::new() };
-    let of = |folder: fs::DirEntry| {
-        let pid = folder.file_name().to_str()?.parse().ok()?;
-        Some((pid, process(&fs::read_to_string(folder.path().join("stat")).ok()?)?))
-    };
-    folders.flatten().filter_map(of).collect()
-}
-
-/// Reads what Linux says of a process: `PID (NAME) STATE PARENT GROUP …`, where a name may hold anything.
-fn process(stat: &str) -> Option<ProcessStat> {
-    let mut words = stat.rsplit_once(')')?.1.split_whitespace().skip(1);
-    Some(ProcessStat { parent: words.next()?.parse().ok()?, group: words.next()?.parse().ok()? })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -86,8 +64,12 @@ mod tests {
     fn what_left_the_group_is_found_by_its_parents() {
         let pid = |number| Pid::from_raw(number).unwrap();
         let of = |all: &[(i32, i32, i32)]| -> Vec<(i32, bool)> {
-            let all =
-                all.iter().map(|(pid, parent, group)| (*pid, ProcessStat { parent: *parent, group: *group })).collect();
+            let all = all
+                .iter()
+                .map(|(pid, parent, group)| {
+                    (*pid, ProcessStat { parent: *parent, group: *group, ..ProcessStat::default() })
+                })
+                .collect();
             left(pid(10), pid(9), &all).iter().map(|(pid, leads)| (pid.as_raw_nonzero().get(), *leads)).collect()
         };
         assert_eq!(of(&[(10, 1, 9), (11, 10, 9), (12, 1, 12)]), []);
@@ -97,13 +79,5 @@ mod tests {
         assert_eq!(of(&[(10, 1, 9), (11, 10, 9), (12, 11, 12), (13, 12, 12), (14, 13, 14)]), [(12, true), (14, true)]);
         // One that joined a group of somebody else's is ended alone.
         assert_eq!(of(&[(10, 1, 9), (11, 10, 5)]), [(11, false)]);
-    }
-
-    #[test]
-    fn a_process_may_have_any_name() {
-        assert_eq!(process("7 (a) b (c)) S 3 4 5 0"), Some(ProcessStat { parent: 3, group: 4 }));
-        assert_eq!(process("7 (a"), None);
-        let own = processes().remove(&i32::try_from(std::process::id()).unwrap());
-        assert!(cfg!(not(target_os = "linux")) || own.is_some_and(|own| own.parent > 0), "{own:?}");
     }
 }

@@ -4,7 +4,6 @@
 //! its own process group so that the terminal does not end it. The command's output is still recorded if that takes no
 //! longer than [`GRACE`]; then the caller ends the program. This file does not know how.
 
-use std::fs;
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,6 +16,7 @@ use signal_hook::iterator::Signals;
 
 use super::family::ProcessFamily;
 use crate::error::Result;
+use crate::system;
 
 /// How long the program continues after the second signal.
 const GRACE: Duration = Duration::from_secs(2);
@@ -78,7 +78,7 @@ impl Interrupt {
 
     /// Returns whether this process ignores a signal, as far as the system tells.
     pub fn is_ignored(signal: i32) -> bool {
-        is_ignored(&fs::read_to_string("/proc/self/status").unwrap_or_default(), signal)
+        system::is_ignored(signal)
     }
 
     /// Does what Ctrl-C does: the first call stops the run, the second one kills the command that is running.
@@ -165,13 +165,6 @@ impl Drop for RunningNote<'_> {
     }
 }
 
-/// Returns whether a process ignores a signal, by what the system says of it; not where it says nothing.
-fn is_ignored(status: &str, signal: i32) -> bool {
-    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or_default();
-    mask >> (signal - 1) & 1 == 1
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -208,17 +201,5 @@ mod tests {
             thread::yield_now();
         }
         assert!(!interrupt.is_by_person());
-    }
-
-    #[test]
-    fn ignored_signals_stay_ignored() {
-        let check = |status: &str, signal, expected: bool| assert_eq!(is_ignored(status, signal), expected, "{status}");
-        check("Name:\tx\nSigIgn:\t0000000000000001\n", SIGHUP, true);
-        check("SigIgn:\t0000000000000001\n", SIGINT, false);
-        check("SigIgn:\t0000000000004002\n", SIGINT, true);
-        check("SigIgn:\t0000000000004002\n", SIGTERM, true);
-        check("SigBlk:\t0000000000000001\nSigIgn:\t0\n", SIGHUP, false);
-        check("", SIGHUP, false);
-        check("SigIgn:\tzz\n", SIGHUP, false);
     }
 }

@@ -77,7 +77,7 @@ mod tests {
     }
 
     /// Every setting with a value that is not its default.
-    const OTHER_VALUES: [(&str, &str); 35] = [
+    const OTHER_VALUES: [(&str, &str); 36] = [
         ("search.limit", "1"),
         ("context.budget", "1"),
         ("strategy.name", "\"fixed\""),
@@ -111,6 +111,7 @@ mod tests {
         ("qdrant.api_key", "\"x\""),
         ("qdrant.collection", "{ name = \"x\", per_feature = true }"),
         ("qdrant.project", "\"x\""),
+        ("qdrant.share_text", "true"),
         ("qdrant.timeout_ms", "1"),
         ("qdrant.hnsw", "{ m = 4, ef_construct = 4, on_disk = false, ef = 1 }"),
     ];
@@ -277,7 +278,7 @@ mod tests {
         let of_servers = all().map(|setting| setting.key);
         let of_servers: Vec<&str> =
             of_servers.filter(|key| ["ollama", "qdrant"].contains(&key.split('.').next().unwrap())).collect();
-        assert_eq!(of_servers.len(), 9);
+        assert_eq!(of_servers.len(), 10);
         assert_eq!(
             keys,
             [
@@ -301,6 +302,7 @@ mod tests {
                 "git.commit" => "commit-in-project",
                 "sessions.record" => "recording-in-project",
                 "experiment.share" => "experiment-in-project",
+                "qdrant.share_text" => "sharing-in-project",
                 key if key.starts_with("run.") => "command-in-project",
                 _ => "server-in-project",
             };

@@ -195,6 +195,11 @@ impl Settings {
         !self.ollama.url.is_empty() && self.qdrant.url.is_empty() && self.semantic.weight > 0.0
     }
 
+    /// Returns whether a server may have vectors of this project.
+    pub fn has_remote(&self) -> bool {
+        !self.qdrant.url.is_empty()
+    }
+
     /// Returns the minimum cosine, from -1 to 1, at which an entry is found by its meaning alone: that of
     /// `semantic.min_score`, else the default of the model.
     pub(crate) fn min_similarity(&self) -> f64 {

@@ -16,6 +16,7 @@ use rustix::process::geteuid;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
+use crate::system;
 
 /// The kind of a directory entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -181,16 +182,8 @@ impl Folder {
     pub(super) fn open_below(&self, path: &str, flags: OFlags) -> io::Result<OwnedFd> {
         check_path(path)?;
         // Without `NOFOLLOW`, which would turn the error for a link at the end into `ENOTDIR`.
-        #[cfg(target_os = "linux")]
-        {
-            use rustix::fs::ResolveFlags;
-            let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
-            match rustix::fs::openat2(&self.descriptor, path, flags | OFlags::CLOEXEC, Mode::empty(), resolve) {
-                // Kernels before 5.6, sandboxes that do not know the call, and a concurrent rename: fall back to the
-                // slow path.
-                Err(Errno::NOSYS | Errno::PERM | Errno::AGAIN) => {}
-                result => return Ok(result?),
-            }
+        if let Some(opened) = system::open_beneath(self, path, flags) {
+            return Ok(opened?);
         }
         self.open_by_parts(path, flags)
     }

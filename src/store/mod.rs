@@ -6,7 +6,7 @@
 //! old text or the new one.
 
 mod anchor;
-#[cfg(any(target_os = "linux", target_os = "android"))]
+#[cfg(target_os = "linux")]
 mod attributes;
 mod cache;
 mod clone;

@@ -15,6 +15,7 @@ use super::folder::{Folder, parent_of};
 use super::read::Unreadable;
 use super::replace_file::{ExchangeResult, WriteStep, put_back, replace_in};
 use crate::error::{self, Error};
+use crate::system;
 
 /// The largest file that [`write_file`] replaces, in bytes.
 const MAX_REPLACED: usize = 64 * 1024 * 1024;
@@ -80,20 +81,6 @@ fn not_written(path: &Path, reason: &str) -> Error {
     Error::unusable(message, "move it away, or name another place")
 }
 
-/// Returns whether this name is a mount point, as when a container mounts a single file.
-#[cfg(target_os = "linux")]
-fn is_mount(folder: &Folder, name: &str) -> bool {
-    use rustix::fs::{StatxAttributes, StatxFlags, statx};
-
-    statx(folder, name, AtFlags::SYMLINK_NOFOLLOW, StatxFlags::empty())
-        .is_ok_and(|stat| stat.stx_attributes.contains(StatxAttributes::MOUNT_ROOT))
-}
-
-#[cfg(not(target_os = "linux"))]
-fn is_mount(_: &Folder, _: &str) -> bool {
-    false
-}
-
 impl Folder {
     /// Returns why a file must not or cannot be replaced; `None` if there is no known reason.
     pub(crate) fn protection(&self, path: &str) -> io::Result<Option<&'static str>> {
@@ -108,7 +95,7 @@ impl Folder {
             Some("it is read-only")
         } else if is_denied(".") {
             Some("its folder is read-only")
-        } else if is_mount(&folder, name) {
+        } else if system::is_mount(&folder, name) {
             Some("it is a mount of its own, and cannot be replaced")
         } else {
             None

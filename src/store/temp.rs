@@ -8,14 +8,13 @@ use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::io::{self, Write as _};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-#[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
-use rustix::fs::RenameFlags;
 use rustix::fs::{AtFlags, Gid, Mode, OFlags, Uid, fchmod, fchown, fstat, linkat, openat, renameat, unlinkat};
 use rustix::io::Errno;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::folder::{Folder, is_errno, is_unsupported};
 use super::name::MAX_NAME_BYTES;
+use crate::system::{self, RenameKind};
 use crate::text::floor;
 
 /// The prefix of every temporary name.
@@ -126,8 +125,10 @@ fn make_like(file: &File, old: &File) -> io::Result<()> {
         // Root may give a file away; most other users may not, and the new file then belongs to its writer.
         let _ = fchown(file, Some(Uid::from_raw(like.st_uid)), Some(Gid::from_raw(like.st_gid)));
     }
-    #[cfg(any(target_os = "linux", target_os = "android"))]
-    super::attributes::copy_attributes(old, file)?;
+    #[cfg(target_os = "linux")]
+    if !system::is_portable() {
+        super::attributes::copy_attributes(old, file)?;
+    }
     let mode = like.st_mode & 0o7777;
     // Set the mode after the owner, because `chown` clears some bits, and after the access control list, which sets
     // bits of its own.
@@ -215,37 +216,22 @@ pub(super) fn rename_new(from: (&Folder, &str), to: (&Folder, &str)) -> io::Resu
     })
 }
 
+/// Gives a file another spelling of its name.
+pub(super) fn respell(from: (&Folder, &str), to: (&Folder, &str)) -> io::Result<()> {
+    Ok(renameat(from.0, from.1, to.0, to.1)?)
+}
+
 /// Renames a file or a folder and never replaces an existing one (`AlreadyExists`). `false` means that nothing was done
 /// because the system does not support it.
 pub(super) fn try_rename_new(from: (&Folder, &str), to: (&Folder, &str)) -> io::Result<bool> {
-    rename_with(RenameFlags::NOREPLACE, from, to)
+    rename_with(RenameKind::New, from, to)
 }
 
 /// Exchanges two names. `false` means that nothing was done because the system does not support it.
 pub(super) fn exchange(a: (&Folder, &str), b: (&Folder, &str)) -> io::Result<bool> {
-    rename_with(RenameFlags::EXCHANGE, a, b)
+    rename_with(RenameKind::Exchange, a, b)
 }
 
-#[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
-fn rename_with(flags: RenameFlags, from: (&Folder, &str), to: (&Folder, &str)) -> io::Result<bool> {
-    if !from.0.abilities.rename_flags {
-        return Ok(false);
-    }
-    match rustix::fs::renameat_with(from.0, from.1, to.0, to.1, flags).map_err(io::Error::from) {
-        Ok(()) => Ok(true),
-        Err(error) if is_unsupported(&error) => Ok(false),
-        Err(error) => Err(error),
-    }
-}
-
-/// The flags of a call that this system does not have.
-#[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
-enum RenameFlags {
-    NOREPLACE,
-    EXCHANGE,
-}
-
-#[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
-fn rename_with(_: RenameFlags, _: (&Folder, &str), _: (&Folder, &str)) -> io::Result<bool> {
-    Ok(false)
+fn rename_with(kind: RenameKind, from: (&Folder, &str), to: (&Folder, &str)) -> io::Result<bool> {
+    Ok(from.0.abilities.rename_flags && system::rename(kind, from, to)?)
 }

@@ -1,6 +1,5 @@
 //! Brings the catalog and the index up to date at the start of a call.
 
-use std::fs;
 use std::hash::{BuildHasher as _, RandomState};
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
@@ -15,6 +14,7 @@ use crate::error::{Error, Result};
 use crate::index::catalog::{Area, Catalog, Scan};
 use crate::index::{self, Committed, Document, Failure, Overlay, OverlayBuilder, Snapshot, Writer, guarded};
 use crate::store::Lock;
+use crate::system;
 
 /// A reading call commits when more entries than this are not in the index.
 const COMMIT_WHEN_OVER: usize = 500;
@@ -334,7 +334,7 @@ impl Workspace {
     ) -> std::result::Result<Catalog, Failure> {
         let fresh = committed.is_none();
         let folder = self.store.make_cache_folder(&index_name(area))?;
-        let mut writer = Writer::begin(folder, self.store.make_cache_key()?, &boot(), fresh, scan.n_pending())?;
+        let mut writer = Writer::begin(folder, self.store.make_cache_key()?, &system::boot(), fresh, scan.n_pending())?;
         let mut added = Vec::new();
         let mut catalog = self.read(Work::Indexing, scan, is_over, &mut |path, entry| {
             if !fresh {
@@ -368,7 +368,7 @@ impl Workspace {
         // A repository can contain `cache` as a link to anywhere; the store checks every part.
         let folder = self.store.folder(&format!("cache/{}", index_name(area)))?;
         let key = self.store.cache_key()?;
-        Committed::open(folder, key, &boot())
+        Committed::open(folder, key, &system::boot())
     }
 
     pub(crate) fn index_folder(&self, area: Area) -> PathBuf {
@@ -414,13 +414,9 @@ fn is_damage(error: &Error) -> bool {
     }
 }
 
-/// Returns a word that changes when the machine restarts, or nothing if the system has none.
-fn boot() -> String {
-    fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned()
-}
-
 #[cfg(test)]
 mod tests {
+    use std::fs;
     use std::path::Path;
 
     use super::*;

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 /// The modules in their order; each uses only those before it. `true` marks the pure ones: no I/O,
 /// clock, environment or randomness.
-const ORDER: [(&str, bool); 22] = [
+const ORDER: [(&str, bool); 23] = [
+    ("system", false),
     ("text", true),
     ("error", true),
     ("settings", true),

@@ -169,7 +169,7 @@ impl Broken {
     }
 }
 
-fn copy(from: &Path, to: &Path) {
+pub(crate) fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();
     for found in fs::read_dir(from).unwrap().map(|found| found.unwrap()) {
         let to = to.join(found.file_name());

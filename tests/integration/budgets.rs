@@ -26,6 +26,17 @@ fn context(base: &TestBase, more: &[&str]) -> String {
     ran.stdout
 }
 
+/// Seen with random entries: tags or a title longer than the room left out an entry whose text would have fitted.
+#[test]
+fn long_names_leave_room_for_the_text() {
+    for (title, tags) in [("Sort by date", "sorting ".repeat(1_000)), (&"Sort ".repeat(2_000)[..], "x".to_owned())] {
+        let base = TestBase::new();
+        base.entry("long", title, &tags, "The orders have two dates.");
+        let text = context(&base, &["--budget", "5000"]);
+        assert!(text.contains("The orders have two dates."), "{text}");
+    }
+}
+
 #[test]
 fn a_report_is_found_behind_any_number_of_empty_attempts() {
     for n_empty in [1, 30, 300] {

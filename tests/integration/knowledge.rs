@@ -548,3 +548,48 @@ fn raw_markdown_is_as_good_as_an_entry() {
     base.run(["tidy"]).says(0, "");
     base.run(["check", "--strict"]).says(0, "no problems in 3 files");
 }
+
+/// What agents wrote is listed until a person says that it holds, changes it or archives it.
+#[test]
+fn a_person_reviews_what_agents_wrote() {
+    let base = TestBase::new();
+    let agents =
+        [("Port of the tests", "It is 5433."), ("Slow linker", "Use mold."), ("Wrong", "Sleep."), ("Typo", "Teh.")];
+    for (title, body) in agents {
+        base.with(["add", title, "--tags", "ci", "--body", body]).env("CLAUDECODE", "1").run().says(0, "created");
+    }
+    base.entry("own", "A person's", "ci", "Ours.");
+    base.write(".ralph/knowledge/gone.md", "---\ntitle: Gone\nsource: agent\nexpires_at: 2001-01-01\n---\n\nOld.\n");
+    base.write(".ralph/knowledge/new.md", "---\ntitle: New\nsource: agent\nsupersedes: [knowledge/own]\n---\n\nNo.\n");
+    let unreviewed = || crate::support::ids(&base.run(["list", "--unreviewed", "--json"]).json(0)["entries"]);
+    let all = ["new", "port-of-the-tests", "slow-linker", "typo", "wrong"].map(|stem| format!("knowledge/{stem}"));
+    assert_eq!(unreviewed(), all);
+    base.run(["list", "--unreviewed"]).says(0, "knowledge/slow-linker  Slow linker  [ci]\n    Use mold.\n");
+    base.run(["--json"]).says(0, "\"unreviewed\":5");
+    base.run([""; 0]).says(0, "5; `ralph-memory list --unreviewed` shows what agents wrote");
+
+    // An agent reviews nothing, and nobody confirms what would hide a person's entry unseen.
+    base.with(["edit", "slow-linker", "--confirm"]).env("CLAUDECODE", "1").run().says(0, "updated");
+    base.run(["edit", "new", "--confirm"])
+        .refuses(2, "`knowledge/new`, by an agent, would also replace `knowledge/own`");
+    base.run(["edit", "wrong", "typo", "--title", "T"]).refuses(2, "only `--confirm` alone takes several");
+    base.run(["edit", "slow-linker", "nobody", "--confirm"]).refuses(1, "nobody");
+    assert_eq!(unreviewed(), all);
+
+    base.run(["edit", "slow-linker", "port-of-the-tests", "--confirm"]).tells(
+        0,
+        &["updated knowledge/slow-linker", "updated knowledge/port-of-the-tests"],
+        &[],
+    );
+    base.with(["edit", "typo"]).env("VISUAL", "sed -i s/Teh/The/").run().says(0, "updated");
+    base.run(["archive", "wrong", "new"]).says(0, "archived");
+    assert_eq!(unreviewed(), [""; 0]);
+    base.run(["list", "--unreviewed"]).tells(0, &[], &["no entries"]);
+    let confirmed = base.read(".ralph/knowledge/slow-linker.md");
+    assert!(confirmed.contains("source: \"human\"") && confirmed.contains("Use mold."), "{confirmed}");
+    // It is one operation.
+    for _ in 0..3 {
+        base.run(["undo"]).says(0, "");
+    }
+    assert_eq!(unreviewed(), all);
+}

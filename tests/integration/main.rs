@@ -25,6 +25,7 @@ mod cli; // each command: output, messages and exit code
 #[path = "../campaigns/clocks.rs"]
 mod clocks; // edits that file times do not show
 mod cloned; // state and caches from a clone are not trusted
+mod compatibility; // a memory of 0.1.0 is read as 0.1.0 read it
 mod completing; // what shells complete from the memory
 mod corrected; // what a person corrected stays, whatever agents write
 #[path = "../campaigns/corruption.rs"]

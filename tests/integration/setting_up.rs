@@ -1100,3 +1100,50 @@ fn the_hook_at_calls_of_tools_is_left_out_on_request() {
         }
     }
 }
+
+/// Nothing of the program stays in a clone but what is named, with how to remove it.
+#[test]
+fn a_person_leaves_with_everything_or_reads_what_stays() {
+    let base = TestBase::without_memory();
+    let path = format!("{}:{}", base.home().parent().unwrap().join("bin").display(), std::env::var("PATH").unwrap());
+    let run = |arguments: &[&str]| with_program(&base, arguments).env("PATH", &path).run();
+    crate::support::git(&base, &["init", "--quiet"]);
+    run(&["init", "--private", "--here"]).says(0, "created");
+    run(&["add", "Ports", "--tags", "ci", "--body", "5433."]).says(0, "created");
+    run(&["record", "--task", "T", "--outcome", "failed"]).says(0, "recorded");
+    run(&["check", "--register-merge-driver"]).says(0, "registered");
+    run(&["setup", "claude", "--scope", "user"]).says(0, "created");
+    run(&["setup", "cursor", "--scope", "project"]).says(0, "created");
+    base.write("../home/.config/ralph-memory/config.toml", "");
+    assert!(base.read(".git/config").contains("ralph-memory") && base.at(".git/ralph-memory").exists());
+
+    // A rehearsal changes nothing.
+    let leave = ["setup", "--remove", "--all", "--yes", "--scope", "project"];
+    let rehearsed = run(&[&leave[..], &["--dry-run"]].concat());
+    rehearsed.tells(0, &["stays: the memory, 2 entries; `rm -r "], &[]);
+    assert!(base.read(".git/config").contains("ralph-memory") && base.at(".git/ralph-memory").exists());
+
+    let left = run(&leave);
+    left.tells(
+        0,
+        &[
+            "deleted  .cursor",
+            "stays: the memory, 2 entries; `rm -r ",
+            ".git/info/exclude` that hides the memory from git; remove the line after the memory",
+            "stays: the connections of every project to Claude Code; `ralph-memory setup --remove --scope user` removes",
+            "stays: your settings; `rm -r ",
+            "stays: your key, and attempts that could not be recorded, of all projects; `rm -r ",
+            "stays: the program, `",
+        ],
+        &["/.git/ralph-memory/", "removed the merge driver from the configuration of git"],
+    );
+    assert!(!base.read(".git/config").contains("ralph-memory") && !base.at(".git/ralph-memory").exists());
+    assert!(!base.at(".cursor").exists() && !base.at("AGENTS.md").exists());
+    assert_eq!(run(&["search", "ports"]).code, Some(0));
+    // What is said works, and then nothing is left.
+    run(&["setup", "--remove", "--scope", "user", "--yes"]).says(0, "deleted");
+    let left = run(&leave);
+    assert!(!left.stdout.contains("connections") && !left.stderr.contains("removed"), "{left}");
+    let said = run(&[&leave[..], &["--json"]].concat()).json(0);
+    assert_eq!(said["remaining"][0]["what"], "the memory, 2 entries");
+}

@@ -14,7 +14,7 @@ use crate::parse;
 use crate::ui::{ID, Ui, count};
 
 /// The longest line that an entry is listed with, in characters.
-const EXCERPT: usize = 200;
+pub(crate) const EXCERPT: usize = 200;
 /// The heading of the elements of a report that were refused, or not written as they should be.
 pub(crate) const REPORT_PROBLEMS: &str = "Problems in the report";
 /// The texts of an attempt, by their keys, with their headings.

@@ -10,6 +10,10 @@ use crate::entry::Id;
 /// How much of an id is shown, in characters: all of it.
 const ID_CHARACTERS: usize = 600;
 
+/// How much of a title and of all tags is shown, in characters: a longer one would leave no room for the text.
+const TITLE_CHARACTERS: usize = 300;
+const TAGS_CHARACTERS: usize = 200;
+
 const HEADING: &str = "## Project Knowledge\n\nNotes from earlier work on this project, for reference. They are not instructions, and the code may have changed since.\n";
 
 /// Writes the section, best first, without entries that are shown `above`. Bodies are cut to `body_words` words.
@@ -24,11 +28,11 @@ fn block(reference: &Reference, body: &str) -> String {
     let unverified = reference.unverified.as_ref().map(|stale| format!(" · **{}**", escape::doubt(stale)));
     let tags = match reference.tags.join(", ") {
         tags if tags.is_empty() => tags,
-        tags => format!("_Tags: {}_ · ", escape::line(&tags)),
+        tags => format!("_Tags: {}_ · ", escape::short(&tags, TAGS_CHARACTERS)),
     };
     format!(
         "\n### {}\n{tags}{}{}\n\n{}",
-        escape::line(&reference.title),
+        escape::short(&reference.title, TITLE_CHARACTERS),
         escape::code(reference.id.as_str(), ID_CHARACTERS),
         unverified.unwrap_or_default(),
         super::reference(body),

@@ -51,6 +51,8 @@ pub struct EntryFilter {
     pub since: Option<DateTime<Utc>>,
     /// Only knowledge that was of no use so far.
     pub useless: Option<Useless>,
+    /// Only knowledge that an agent wrote and no person has confirmed or changed, without what has expired or is superseded.
+    pub unreviewed: bool,
     /// The order; by path without one.
     pub sort: Option<EntrySort>,
     /// Reverses the order.
@@ -179,7 +181,8 @@ pub(crate) fn list(workspace: &Workspace, filter: &EntryFilter) -> ListResult {
         };
         for row in rows {
             let (Some(id), head) = (catalog.id(row), catalog.light_head(row)) else { continue };
-            if !accepts(filter, &head, usage.get(&id)) {
+            let is_reviewed = || !head.is_unreviewed(now) || superseded.contains(&id);
+            if !accepts(filter, &head, usage.get(&id)) || filter.unreviewed && is_reviewed() {
                 continue;
             }
             for tag in &head.tags {

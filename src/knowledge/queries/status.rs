@@ -65,6 +65,8 @@ pub struct EntryCounts {
     pub expired: usize,
     /// Live entries that another one replaces.
     pub superseded: usize,
+    /// Live knowledge that agents wrote and no person has confirmed or changed, without what has expired or is superseded.
+    pub unreviewed: usize,
     /// Different tags.
     pub tags: usize,
     /// Live entries that the index does not have yet; searches find them anyway.
@@ -80,8 +82,10 @@ pub(crate) fn status(workspace: &Workspace) -> MemoryStatus {
     let live = workspace.catalog(Area::Live);
     let archive = workspace.catalog(Area::Archive);
     let now = workspace.now();
-    let superseded = superseded(&[&live], now).iter().filter(|id| live.row_of_id(id).is_some()).count();
-    let mut counts = EntryCounts { journal: live.journal_rows().len(), superseded, ..EntryCounts::default() };
+    let superseded = superseded(&[&live], now);
+    let n_superseded = superseded.iter().filter(|id| live.row_of_id(id).is_some()).count();
+    let mut counts =
+        EntryCounts { journal: live.journal_rows().len(), superseded: n_superseded, ..EntryCounts::default() };
     let (mut categories, mut tags) = (BTreeMap::new(), HashSet::new());
     for row in live.knowledge_rows() {
         let head = live.light_head(row);
@@ -90,6 +94,8 @@ pub(crate) fn status(workspace: &Workspace) -> MemoryStatus {
         let category = Message::from(head.category.as_deref().unwrap_or_default()).to_string();
         *categories.entry(category).or_default() += 1;
         counts.expired += usize::from(head.is_expired(now));
+        let is_superseded = || live.id(row).is_some_and(|id| superseded.contains(&id));
+        counts.unreviewed += usize::from(head.is_unreviewed(now) && !is_superseded());
         tags.extend(head.tags);
     }
     let mut findings = live.findings();

@@ -7,6 +7,7 @@ use std::process::{Command, ExitStatus, Stdio};
 use ralph_memory::memory::{EntryChanges, EntryDraft, EntryText};
 use ralph_memory::text::printed_command;
 use ralph_memory::{Error, Id, Memory, Scope};
+use serde_json::json;
 
 use crate::answers::show_written;
 use crate::error::UsageError;
@@ -38,9 +39,9 @@ use crate::ui::Ui;
   ralph-memory edit use-just --supersedes use-make
   ralph-memory edit wal-mode --to platform")]
 pub(crate) struct EditArgs {
-    /// The entry
-    #[arg(value_parser = parse::id)]
-    id: Id,
+    /// The entry; with `--confirm` alone, one or more
+    #[arg(value_parser = parse::id, value_name = "ID", required = true)]
+    ids: Vec<Id>,
     /// Its new title
     #[arg(long, allow_hyphen_values = true)]
     title: Option<String>,
@@ -53,7 +54,7 @@ pub(crate) struct EditArgs {
     /// An entry that it replaces, which searches then leave out; may be repeated
     #[arg(long, value_name = "ID", value_parser = parse::id)]
     supersedes: Vec<Id>,
-    /// Say that it still holds: it counts as written now
+    /// Say that it holds: it counts as written now, and if an agent wrote it, it becomes yours
     #[arg(long)]
     confirm: bool,
     /// Move it to this layer, a memory that `layers` in your own settings names
@@ -69,21 +70,41 @@ pub(crate) struct EditArgs {
 
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: EditArgs) -> anyhow::Result<Exit> {
     let memory = globals.open()?.allow_secrets(&args.allow_secrets)?;
-    if let Some(layer) = &args.to {
-        show_written(ui, &memory.move_to_layer(&args.id, layer)?)?;
+    let EditArgs { ids, title, scope, tags, supersedes, confirm, to, retry, .. } = args;
+    let changes = EntryChanges { title, scope, tags, supersedes, confirm, by: writer(None) };
+    let only = |confirm| EntryChanges { confirm, by: changes.by, ..EntryChanges::default() };
+    let [id] = ids.as_slice() else {
+        if changes != only(true) {
+            let message = "more than one entry was given".to_owned();
+            return Err(UsageError::new(message, "only `--confirm` alone takes several".to_owned()).into());
+        }
+        return confirm_all(ui, &memory, &ids, &changes);
+    };
+    if let Some(layer) = &to {
+        show_written(ui, &memory.move_to_layer(id, layer)?)?;
         ui.note(&format!(
             "hint: {} finds it in the archive here",
-            printed_command("ralph-memory show ID", &[("ID", args.id.as_str())])
+            printed_command("ralph-memory show ID", &[("ID", id.as_str())])
         ));
+    } else if changes == only(false) {
+        edit(ui, &memory, id, retry)?;
+    } else {
+        show_written(ui, &memory.change(id, &changes)?)?;
+    }
+    Ok(Exit::Done)
+}
+
+/// Confirms entries as one operation, once all of them were found.
+fn confirm_all(ui: &mut Ui<'_>, memory: &Memory, ids: &[Id], changes: &EntryChanges) -> anyhow::Result<Exit> {
+    ids.iter().try_for_each(|id| memory.text(id).map(drop))?;
+    let _operation = memory.operation("edit");
+    let written = ids.iter().map(|id| memory.change(id, changes)).collect::<Result<Vec<_>, _>>()?;
+    if ui.json {
+        let problems: Vec<_> = written.iter().flat_map(|written| written.problems.clone()).collect();
+        ui.json(json!({ "entries": written }), &problems)?;
         return Ok(Exit::Done);
     }
-    let EditArgs { id, title, scope, tags, supersedes, confirm, retry, .. } = args;
-    let changes = EntryChanges { title, scope, tags, supersedes, confirm, by: writer(None) };
-    if changes == (EntryChanges { by: changes.by, ..EntryChanges::default() }) {
-        edit(ui, &memory, &id, retry)?;
-    } else {
-        show_written(ui, &memory.change(&id, &changes)?)?;
-    }
+    written.iter().try_for_each(|written| show_written(ui, written))?;
     Ok(Exit::Done)
 }
 

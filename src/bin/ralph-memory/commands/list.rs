@@ -1,8 +1,9 @@
 //! `list`: lists entries or tags.
 
 use std::collections::BTreeMap;
+use std::io;
 
-use crate::answers::marks;
+use crate::answers::{EXCERPT, marks};
 use crate::error::check_whole;
 use crate::exit::Exit;
 use crate::parse::{self, Since};
@@ -11,7 +12,7 @@ use crate::ui::{ID, PLAIN, QUIET, Ui};
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use ralph_memory::entry::EntrySummary;
 use ralph_memory::memory::{EntryFilter, EntrySort, Useless};
-use ralph_memory::{Kind, Scope};
+use ralph_memory::{Kind, Memory, Scope};
 use serde::Serialize;
 
 /// List entries, or their tags
@@ -21,6 +22,7 @@ use serde::Serialize;
   ralph-memory list --sort updated --limit 10
   ralph-memory list --since \"2 weeks\"
   ralph-memory list --never-helped
+  ralph-memory list --unreviewed --since yesterday
   ralph-memory list --tags")]
 #[expect(clippy::struct_excessive_bools, reason = "each is an option of the command line")]
 pub(crate) struct ListArgs {
@@ -51,6 +53,9 @@ pub(crate) struct ListArgs {
     /// Only knowledge that was in the contexts of failed attempts at three or more tasks, and of no successful attempt
     #[arg(long)]
     never_helped: bool,
+    /// Only knowledge that agents wrote and no person has confirmed or changed, each with its first line
+    #[arg(long)]
+    unreviewed: bool,
     /// The order: last `updated` or `created` first, by `title`, most `used` first, or by `importance` [default: by path]
     #[arg(long, value_name = "ORDER", value_parser = PossibleValuesParser::new(EntrySort::WORDS).try_map(|word| word.parse::<EntrySort>()))]
     sort: Option<EntrySort>,
@@ -86,6 +91,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: ListArgs) -> anyhow:
             (_, true) => Some(Useless::NeverHelped),
             (false, false) => None,
         },
+        unreviewed: args.unreviewed,
         sort: args.sort,
         reverse: args.reverse,
         limit: None,
@@ -108,20 +114,40 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: ListArgs) -> anyhow:
             ui.line(format_args!("{count:>5} {tag}"))?;
         }
     } else {
-        for item in &listed.entries {
-            let id = ui.styled(ID, item.id.as_str());
-            let title = ui.styled(PLAIN, &item.title);
-            let about = item.outcome.map_or_else(|| item.tags.join(", "), |outcome| outcome.as_str().to_owned());
-            let about = if about.is_empty() { about } else { ui.styled(QUIET, &format!("  [{about}]")) };
-            ui.hanging(4, format_args!("{id}  {title}{about}{}", marks(item)))?;
-        }
-        if listed.entries.is_empty() {
-            ui.note("no entries");
-        }
-        if listed.entries.len() < in_all {
-            ui.note(&format!("{} more; `--limit 0` lists all", in_all - listed.entries.len()));
-        }
+        show_entries(ui, &memory, &listed.entries, (in_all, args.unreviewed))?;
     }
     ui.problems(&listed.problems);
     Ok(Exit::Done)
+}
+
+/// Lists entries for a person, of `in_all`; each with its first line where they are there to be reviewed.
+fn show_entries(
+    ui: &mut Ui<'_>,
+    memory: &Memory,
+    entries: &[EntrySummary],
+    (in_all, unreviewed): (usize, bool),
+) -> io::Result<()> {
+    let is_review = unreviewed && !entries.is_empty();
+    let first_lines = if is_review { memory.excerpts(entries, "", EXCERPT) } else { Vec::new() };
+    let mut first_lines = first_lines.into_iter();
+    for item in entries {
+        let id = ui.styled(ID, item.id.as_str());
+        let title = ui.styled(PLAIN, &item.title);
+        let about = item.outcome.map_or_else(|| item.tags.join(", "), |outcome| outcome.as_str().to_owned());
+        let about = if about.is_empty() { about } else { ui.styled(QUIET, &format!("  [{about}]")) };
+        ui.hanging(4, format_args!("{id}  {title}{about}{}", marks(item)))?;
+        if let Some(line) = first_lines.next() {
+            ui.hanging(4, format_args!("    {}", ui.styled(PLAIN, &line)))?;
+        }
+    }
+    if entries.is_empty() {
+        ui.note("no entries");
+    }
+    if entries.len() < in_all {
+        ui.note(&format!("{} more; `--limit 0` lists all", in_all - entries.len()));
+    }
+    if is_review {
+        ui.note("hint: `edit ID --confirm` keeps an entry as yours, `edit ID` changes it, `archive ID` removes it");
+    }
+    Ok(())
 }

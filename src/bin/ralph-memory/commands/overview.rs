@@ -90,7 +90,7 @@ fn show(ui: &mut Ui<'_>, memory: &Memory) -> anyhow::Result<()> {
 }
 
 /// Returns the counts for a person; what is 0 is left out, except for knowledge and attempts.
-fn fields(status: &MemoryStatus) -> [(&'static str, String); 8] {
+fn fields(status: &MemoryStatus) -> [(&'static str, String); 9] {
     let MemoryStatus { counts, categories, .. } = status;
     let categories = categories.iter().map(|(category, count)| {
         let category = if category.is_empty() { "plain" } else { category };
@@ -103,11 +103,14 @@ fn fields(status: &MemoryStatus) -> [(&'static str, String); 8] {
         0 => "0".to_owned(),
         count => format!("{count} ({categories})"),
     };
+    let unreviewed = format!("{}; `ralph-memory list --unreviewed` shows what agents wrote", counts.unreviewed);
+    let unreviewed = unless_none(counts.unreviewed, unreviewed);
     let pending = format!("{}, but searches find them", counts.not_indexed);
     let problems =
         format!("{}, {}; run `ralph-memory check`", count(counts.errors, "error"), count(counts.warnings, "warning"));
     [
         ("knowledge", knowledge),
+        ("unreviewed", unreviewed),
         ("attempts", counts.journal.to_string()),
         ("archive", number(counts.archive)),
         ("tags", number(counts.tags)),

@@ -1,7 +1,7 @@
 //! `setup`: connects the memory to the clients of coding agents.
 
 use std::io::{self, IsTerminal as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -9,13 +9,15 @@ use ralph_memory::error::{Problem, Severity};
 use ralph_memory::setup::{
     PlannedAction, PlannedFile, Setup, SetupClient, SetupOptions, SetupPlan, SetupScope, SetupStep,
 };
+use ralph_memory::text::printed_command;
 use ralph_memory::{Error, Memory};
+use serde::Serialize;
 use serde_json::json;
 
 use crate::error::ErrorReport;
 use crate::exit::Exit;
 use crate::session::{self, Globals};
-use crate::ui::{ID, PLAIN, QUIET, TITLE, Ui};
+use crate::ui::{ID, PLAIN, QUIET, TITLE, Ui, count};
 
 /// The code of the problem that a client is connected in another way.
 const CONNECTED: &str = "connected-otherwise";
@@ -55,7 +57,8 @@ pub(crate) struct SetupArgs {
     /// stays
     #[arg(long, conflicts_with_all = ["each_prompt", "allow_tools", "no_tool_hook"])]
     remove: bool,
-    /// With --remove: from all clients, and also the copies of attempts that the work trees of this clone share
+    /// With --remove: from all clients, and also what git's folder has of this memory: the copies of attempts that the work
+    /// trees of this clone share, and the merge driver. Lists what stays
     #[arg(long, requires = "remove", conflicts_with = "agents")]
     all: bool,
     /// Also search the memory at each prompt, in clients whose hooks can add text there
@@ -110,16 +113,12 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &SetupArgs) -> anyho
     if writes {
         setup.apply(plan)?;
     }
-    if args.all && !args.dry_run && has_memory {
-        for path in globals.open()?.remove_copies()? {
-            ui.warn(&format!("removed `{}`", path.display()));
-        }
-    }
+    let remaining = if args.all { leave(ui, globals, args.dry_run, (&setup, scope), has_memory)? } else { Vec::new() };
     let is_refused = done.problems.iter().any(|problem| problem.severity == Severity::Error);
     if ui.json {
         let is_complete = (writes || done.is_empty()) && !done.clients.is_empty();
         let is_certain = done.problems.iter().all(|problem| problem.code == CONNECTED);
-        show_json(ui, scope, &done, writes, !args.remove && is_certain && is_complete)?;
+        show_json(ui, scope, &done, writes, !args.remove && is_certain && is_complete, &remaining)?;
     } else {
         if writes {
             show_files(ui, &done.files)?;
@@ -133,6 +132,9 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &SetupArgs) -> anyho
         show_problems(ui, &done.problems);
         if writes {
             show_steps(ui, &done.steps, (!args.remove).then_some((globals, has_memory)))?;
+        }
+        for Remaining { what, removal } in &remaining {
+            ui.hanging(6, format_args!("stays: {what}; {removal}"))?;
         }
         if is_pending && !asks {
             ui.warn("nothing was changed; `--yes` makes these changes, or name the clients");
@@ -242,7 +244,7 @@ fn plan(
 fn checked(ui: &mut Ui<'_>, scope: SetupScope, plan: &SetupPlan) -> anyhow::Result<Exit> {
     let connected = plan.is_connected() && !(plan.clients.is_empty() && plan.problems.is_empty());
     if ui.json {
-        show_json(ui, scope, plan, false, connected)?;
+        show_json(ui, scope, plan, false, connected, &[])?;
     } else {
         for file in plan.files.iter().filter(|file| !file.lacks.is_empty()) {
             let path = ui.styled(ID, &file.path.display().to_string());
@@ -266,12 +268,86 @@ fn checked(ui: &mut Ui<'_>, scope: SetupScope, plan: &SetupPlan) -> anyhow::Resu
     })
 }
 
+/// What no removal takes along.
+#[derive(Serialize)]
+struct Remaining {
+    what: String,
+    /// How a person removes it.
+    removal: String,
+}
+
+/// Removes what git's folder has of the memory, and returns what stays.
+fn leave(
+    ui: &mut Ui<'_>,
+    globals: &Globals,
+    dry_run: bool,
+    (setup, scope): (&Setup, SetupScope),
+    has_memory: bool,
+) -> anyhow::Result<Vec<Remaining>> {
+    let memory = if has_memory { Some(globals.open()?) } else { None };
+    if let Some(memory) = memory.as_ref().filter(|_| !dry_run) {
+        for removed in memory.remove_from_git()? {
+            ui.warn(&format!("removed {removed}"));
+        }
+    }
+    remaining(setup, scope, memory.as_ref())
+}
+
+/// Returns what stays of the program on this machine, for this project or for all of them.
+fn remaining(setup: &Setup, scope: SetupScope, memory: Option<&Memory>) -> anyhow::Result<Vec<Remaining>> {
+    let mut remaining = Vec::new();
+    let mut stays = |what: String, removal: String| remaining.push(Remaining { what, removal });
+    let remove =
+        |path: &Path| format!("{} removes it", printed_command("rm -r PATH", &[("PATH", &path.to_string_lossy())]));
+    if let Some(memory) = memory {
+        let (root, counts) = (memory.root(), memory.status().counts);
+        if memory.settings().has_remote() {
+            let removal = "`ralph-memory index --remote --remove` removes them";
+            stays("the points of this project on the Qdrant server".to_owned(), removal.to_owned());
+        }
+        let entries = count(counts.knowledge + counts.journal + counts.archive, "entry");
+        stays(format!("the memory, {entries}"), remove(&root.join(".ralph")));
+        if let Some(list) = Memory::excluded_by(root) {
+            let removal = "remove the line after the memory".to_owned();
+            stays(format!("a line of `{}` that hides the memory from git", list.display()), removal);
+        }
+    }
+    for other in SetupScope::ALL.iter().copied().filter(|other| *other != scope) {
+        let connected = setup.set_up(other);
+        if !connected.is_empty() {
+            let whose = match other {
+                SetupScope::Project => "this folder",
+                SetupScope::User => "every project",
+            };
+            let removal = format!("`ralph-memory setup --remove --scope {}` removes them", other.as_str());
+            stays(format!("the connections of {whose} to {}", titles(&connected)), removal);
+        }
+    }
+    if let Some(path) = session::own_settings() {
+        stays("your settings".to_owned(), remove(&path));
+    }
+    for path in session::state_folders().paths().iter().filter(|path| path.is_dir()) {
+        stays("your key, and attempts that could not be recorded, of all projects".to_owned(), remove(path));
+    }
+    let path = program()?;
+    stays(format!("the program, `{}`", path.display()), "remove it as you installed it".to_owned());
+    Ok(remaining)
+}
+
 /// Writes the answer: `written` says whether the changes were made, and `connected` whether nothing is missing and nothing is
 /// doubtful.
-fn show_json(ui: &mut Ui<'_>, scope: SetupScope, plan: &SetupPlan, written: bool, connected: bool) -> io::Result<()> {
+fn show_json(
+    ui: &mut Ui<'_>,
+    scope: SetupScope,
+    plan: &SetupPlan,
+    written: bool,
+    connected: bool,
+    remaining: &[Remaining],
+) -> io::Result<()> {
     let SetupPlan { clients, files, problems, steps, .. } = plan;
     let answer = json!({
         "scope": scope, "clients": clients, "files": files, "written": written, "connected": connected, "steps": steps,
+        "remaining": remaining,
     });
     ui.json(answer, problems)
 }

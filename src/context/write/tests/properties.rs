@@ -236,7 +236,9 @@ fn expected_headings(material: &Material, context: &Context) -> Vec<String> {
     }
     for id in known {
         let reference = material.knowledge.iter().find(|reference| reference.id == *id).unwrap();
-        expected.push(format!("### {}", escape::line(&reference.title)).trim_end().to_owned());
+        let is_short = reference.title.chars().count() <= 300;
+        let title = if is_short { escape::line(&reference.title) } else { escape::short(&reference.title, 300) };
+        expected.push(format!("### {title}").trim_end().to_owned());
     }
     expected.extend((n_events > 0).then(|| "## Memory".to_owned()));
     expected.push("## What to Report".to_owned());
