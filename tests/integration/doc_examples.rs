@@ -14,7 +14,7 @@ use crate::support::{TestBase, git, write_program};
 const LANGUAGES: [&str; 10] =
     ["bash", "console", "json", "markdown", "python", "rust", "sh", "text", "toml", "typescript"];
 /// The programs of `sh` blocks that are not run, each with the reason.
-const NOT_RUN: [(&str, &str); 15] = [
+const NOT_RUN: [(&str, &str); 14] = [
     ("agent", "stands for any agent"),
     ("break", "is no command of ours"),
     ("cargo", "compiles this repository"),
@@ -26,7 +26,6 @@ const NOT_RUN: [(&str, &str); 15] = [
     ("jq", "need not be installed"),
     ("ollama", "downloads a model"),
     ("python3", "measures for minutes"),
-    ("rm", "removes a memory"),
     ("wc", "is no command of ours"),
     ("mdbook", "need not be installed"),
     (".ci/run", "runs all tests"),

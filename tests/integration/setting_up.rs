@@ -1117,7 +1117,9 @@ fn a_person_leaves_with_everything_or_reads_what_stays() {
     base.write("../home/.config/ralph-memory/config.toml", "");
     assert!(base.read(".git/config").contains("ralph-memory") && base.at(".git/ralph-memory").exists());
 
-    // A rehearsal changes nothing.
+    // Neither a rehearsal nor a call that is not confirmed changes anything.
+    run(&["setup", "--remove", "--all", "--scope", "project"])
+        .says(1, "nothing was changed; `--yes` makes these changes");
     let leave = ["setup", "--remove", "--all", "--yes", "--scope", "project"];
     let rehearsed = run(&[&leave[..], &["--dry-run"]].concat());
     rehearsed.tells(0, &["stays: the memory, 2 entries; `rm -r "], &[]);
