@@ -320,8 +320,8 @@ fn remaining(setup: &Setup, scope: SetupScope, memory: Option<&Memory>) -> anyho
                 SetupScope::Project => "this folder",
                 SetupScope::User => "every project",
             };
-            let removal = format!("`ralph-memory setup --remove --scope {}` removes them", other.as_str());
-            stays(format!("the connections of {whose} to {}", titles(&connected)), removal);
+            let command = printed_command("ralph-memory setup --remove --scope SCOPE", &[("SCOPE", other.as_str())]);
+            stays(format!("the connections of {whose} to {}", titles(&connected)), format!("{command} removes them"));
         }
     }
     if let Some(path) = session::own_settings() {
