@@ -35,6 +35,7 @@ mod crowded; // small sizes of the campaigns with many processes: kills, crowds,
 mod crowds; // many processes use one memory
 mod decisions; // what decision records say of their status and of each other
 mod dependencies; // which crates the lock file may contain
+mod doc_claims; // what pages say in prose holds
 mod doc_examples; // every example of the documentation works
 mod docs; // pages of the documentation, their links, and man pages
 mod editing; // what `edit` refuses, reports and keeps
