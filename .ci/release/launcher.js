@@ -1,11 +1,11 @@
 #!/usr/bin/env node
-// Starts the program that npm installed for this machine. In the package `ralph-memory`, it is `bin/ralph-memory.js`.
+// Starts the program that npm installed for this machine. It is the command of the package `ralph-memory`.
 "use strict";
 const { spawn } = require("node:child_process");
 const fs = require("node:fs");
 
 const machine = `@ralph-memory/${process.platform}-${process.arch}`;
-const names = Object.keys(require("../package.json").optionalDependencies);
+const names = Object.keys(require("./package.json").optionalDependencies);
 const programs = names.filter((name) => name === machine || name.startsWith(`${machine}-`)).flatMap(find);
 
 // Node 22.15 or newer becomes the program: no process stands between it and its parent.

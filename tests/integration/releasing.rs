@@ -18,7 +18,9 @@ fn naming_the_repository(files: impl Iterator<Item = (String, String)>, address:
         let at_a_forge = text.split("github.com").skip(1).any(|rest| {
             let path = rest.trim_start_matches([':', '/']);
             let owner = path.find(|character| !is_name(character)).unwrap_or(path.len());
-            path[owner..].strip_prefix(own).is_some_and(|rest| !rest.starts_with(|next: char| next == '-' || is_name(next) && next != '.'))
+            path[owner..]
+                .strip_prefix(own)
+                .is_some_and(|rest| !rest.starts_with(|next: char| next == '-' || is_name(next) && next != '.'))
         });
         at_a_forge || (!address.is_empty() && text.contains(address.trim_start_matches("https://")))
     };
@@ -27,17 +29,23 @@ fn naming_the_repository(files: impl Iterator<Item = (String, String)>, address:
 
 #[test]
 fn the_address_of_the_repository_stands_in_one_place() {
-    let named = |text: &str, address| !naming_the_repository([("file".to_owned(), text.to_owned())].into_iter(), address).is_empty();
+    let named = |text: &str, address| {
+        !naming_the_repository([("file".to_owned(), text.to_owned())].into_iter(), address).is_empty()
+    };
     let own = concat!("github", ".com/someone/", env!("CARGO_PKG_NAME"));
     for text in [own, &format!("git@{}.git", own.replace(".com/", ".com:")), &format!("({own}/releases)")] {
         assert!(named(text, ""), "{text}");
     }
-    assert!(named("see https://forge.example/a/b.", "https://forge.example/a/b") && !named("https://forge.example", "https://forge.example/a/b"));
+    assert!(
+        named("see https://forge.example/a/b.", "https://forge.example/a/b")
+            && !named("https://forge.example", "https://forge.example/a/b")
+    );
     assert!(!named("github.com/someone/another ralph-memory", "") && !named(&format!("{own}-page"), ""));
 
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let is_made = |name: &str| ["target", ".git", "node_modules", "book"].contains(&name);
-    let files = walkdir::WalkDir::new(root).into_iter().filter_entry(|file| !is_made(&file.file_name().to_string_lossy()));
+    let files =
+        walkdir::WalkDir::new(root).into_iter().filter_entry(|file| !is_made(&file.file_name().to_string_lossy()));
     let files = files.map(Result::unwrap).filter(|file| file.file_type().is_file());
     let texts = files.filter_map(|file| {
         let path = file.path().strip_prefix(root).unwrap().to_str().unwrap().to_owned();
@@ -50,10 +58,12 @@ fn the_address_of_the_repository_stands_in_one_place() {
 #[test]
 fn the_workflow_builds_what_the_packages_are_made_of() {
     let workflow = read(".github/workflows/release.yml");
-    let built: BTreeSet<&str> = workflow.lines().filter_map(|line| line.split("{ target: ").nth(1)?.split(',').next()).collect();
+    let built: BTreeSet<&str> =
+        workflow.lines().filter_map(|line| line.split("{ target: ").nth(1)?.split(',').next()).collect();
     let scripts = read(".ci/release/project.py");
     let table = scripts.split("TARGETS = {").nth(1).unwrap().split('}').next().unwrap();
-    let known: BTreeSet<&str> = table.lines().filter_map(|line| line.trim().strip_prefix('"')?.split('"').next()).collect();
+    let known: BTreeSet<&str> =
+        table.lines().filter_map(|line| line.trim().strip_prefix('"')?.split('"').next()).collect();
     assert_eq!((built.len(), &built), (6, &known));
 }
 
@@ -87,5 +97,8 @@ fn actions_are_pinned_by_commit() {
 fn the_description_fits_where_it_is_shown() {
     // Homebrew allows 80 characters, and the MCP registry 100; a formula does not begin with an article.
     let description = env!("CARGO_PKG_DESCRIPTION");
-    assert!(description.chars().count() <= 80 && !description.starts_with("The ") && !description.ends_with('.'), "{description}");
+    assert!(
+        description.chars().count() <= 80 && !description.starts_with("The ") && !description.ends_with('.'),
+        "{description}"
+    );
 }
