@@ -13,6 +13,8 @@ if (process.execve && programs.length === 1) {
   process.emitWarning = () => {}; // that it is experimental
   process.execve(programs[0], programs.concat(process.argv.slice(2)));
 }
+let child;
+passSignals();
 start(programs);
 
 function find(name) {
@@ -29,8 +31,7 @@ function start([program, ...others]) {
     console.error(`ralph-memory: npm has installed no program that runs on ${machine.split("/")[1]}: is --omit=optional set?`);
     process.exit(1);
   }
-  const child = spawn(program, process.argv.slice(2), { stdio: "inherit" });
-  passSignals(child);
+  child = spawn(program, process.argv.slice(2), { stdio: "inherit" });
   child.on("error", () => start(others));
   child.on("exit", (code, signal) => {
     if (signal) {
@@ -42,8 +43,9 @@ function start([program, ...others]) {
   });
 }
 
-// A terminal sends its signals to both, and a second one would tell `run` to stop at once.
-function passSignals(child) {
+// A terminal sends its signals to both, and a second one would tell `run` to stop at once. This comes before the start, or a signal between the
+// two would end only this process.
+function passSignals() {
   const atTerminal = hasTerminal();
   for (const signal of ["SIGHUP", "SIGINT", "SIGQUIT", "SIGTERM"]) {
     process.on(signal, () => signal !== "SIGTERM" && atTerminal || child.kill(signal));
