@@ -139,7 +139,9 @@ fn every_link_leads_somewhere() {
 pub(crate) fn sources() -> BTreeMap<String, String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let walk = |top: &str| walkdir::WalkDir::new(root.join(top)).into_iter().map(Result::unwrap);
-    let files = ["src", "tests", "benches", "docs", "fixtures", "integrations", ".ci"].into_iter().flat_map(walk);
+    let folders = ["src", "tests", "benches", "docs", "fixtures", "integrations", ".ci", ".claude-plugin", ".github"];
+    let beside = walkdir::WalkDir::new(root).max_depth(1).into_iter().map(Result::unwrap);
+    let files = folders.into_iter().flat_map(walk).chain(beside);
     let files =
         files.filter(|file| file.file_type().is_file() && !file.path().iter().any(|part| part == "node_modules"));
     let entry = |path: &Path| {
@@ -164,7 +166,9 @@ fn what_a_recipe_names_exists() {
         let texts = files.iter().filter(|(file, _)| *file == path || file.ends_with(&format!("/{path}")));
         texts.map(|(_, text)| text.as_str()).collect()
     };
-    let is_code = |path: &str| Path::new(path).extension().is_some_and(|kind| kind == "rs" || kind == "mjs");
+    let is_code = |path: &str| {
+        Path::new(path).extension().is_some_and(|kind| ["rs", "mjs", "py"].iter().any(|known| kind == *known))
+    };
     let code: Vec<&String> = files.iter().filter(|(path, _)| is_code(path)).map(|(_, text)| text).collect();
     let is_word =
         |name: &str| name.len() > 2 && name.chars().all(|character| character.is_alphanumeric() || character == '_');
@@ -177,7 +181,9 @@ fn what_a_recipe_names_exists() {
                 continue;
             }
             let name = name.trim_end_matches("()").rsplit("::").next().unwrap();
-            if is_path(name) && with_end(name).is_empty() {
+            // One that a script writes is named there.
+            let is_written = || files.values().any(|text| text.contains(&format!("\"{name}\"")));
+            if is_path(name) && with_end(name).is_empty() && !is_written() {
                 wrong.push(format!("{}: there is no `{name}`", page.path));
             } else if is_word(name) && !code.iter().any(|text| has_word(text, name)) {
                 wrong.push(format!("{}: no source has `{name}`", page.path));
