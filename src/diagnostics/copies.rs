@@ -21,7 +21,7 @@ pub(super) fn copies(workspace: &Workspace, live: &Catalog, archive: &Catalog) -
         let attempts = count(uncopied.len(), "attempt");
         let message = format!("`{}` has no copy of {attempts} for the other work trees", folder.display());
         let hint = "`ralph-memory tidy` copies them, if you can write there";
-        problems.push(Problem::warning(MEMORY_FOLDER, "uncopied", message, hint));
+        problems.push(Problem::notice(MEMORY_FOLDER, "uncopied", message, hint));
     }
     for foreign in store.foreign_copies() {
         let message = format!("`{}` is not sealed with your key, so its attempts are not read", foreign.display());

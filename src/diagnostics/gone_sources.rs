@@ -4,12 +4,12 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use crate::entry::frontmatter;
 use crate::entry::imported::IMPORTED;
 use crate::entry::outline::headings;
 use crate::entry::path::display_path;
+use crate::entry::{Id, frontmatter};
 use crate::error::Problem;
-use crate::index::catalog::{Catalog, RowId};
+use crate::index::catalog::{Area, Catalog, RowId};
 use crate::store::Folder;
 use crate::text::{letters, printed_command};
 use crate::workspace::Workspace;
@@ -20,6 +20,14 @@ const JSONL: &str = "jsonl";
 const MAX_FILE: usize = 512 * 1024;
 /// How much is read of all files, in bytes. The parts of the rest are not looked for.
 const MAX_READ: usize = 64 * 1024 * 1024;
+
+/// Returns whether a live entry was imported from a file of the project that is gone, or no longer has it.
+pub(crate) fn is_source_gone(workspace: &Workspace, id: &Id) -> bool {
+    let live = workspace.catalog(Area::Live);
+    let is_it = |path: String| gone_sources(workspace, &live).iter().any(|gone| gone.path == display_path(&path));
+    let row = live.row_of_id(id).filter(|row| live.head(*row).imported.is_some());
+    row.is_some_and(|row| is_it(live.path(row)))
+}
 
 /// Returns the live entries that were imported from files of the project that are gone, or no longer have them.
 pub(super) fn gone_sources(workspace: &Workspace, live: &Catalog) -> Vec<Problem> {
@@ -51,8 +59,9 @@ pub(super) fn gone_sources(workspace: &Workspace, live: &Catalog) -> Vec<Problem
             }
             let what = if is_gone { "is gone" } else { "no longer has it" };
             // An import looks for other files than those of JSON by itself.
+            let id = live.id(row).unwrap_or_default();
+            let confirm = printed_command("ralph-memory edit ID --confirm", &[("ID", id.as_str())]);
             let hint = if imported_as == JSONL {
-                let id = live.id(row).unwrap_or_default();
                 printed_command("ralph-memory archive ID", &[("ID", id.as_str())])
             } else {
                 printed_command("ralph-memory import SOURCE", &[("SOURCE", &imported_as)])
@@ -61,7 +70,7 @@ pub(super) fn gone_sources(workspace: &Workspace, live: &Catalog) -> Vec<Problem
                 display_path(&path),
                 "source-gone",
                 format!("it was imported from `{file}`, which {what}"),
-                format!("{hint} archives it; edit it to keep it"),
+                format!("{hint} archives it; {confirm} keeps it as your own"),
             ));
         }
     }

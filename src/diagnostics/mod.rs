@@ -19,6 +19,7 @@ pub use self::check_files::CheckReport;
 pub(crate) use self::check_files::{check, check_diff};
 pub use self::fix::FixReport;
 pub(crate) use self::fix::fix;
+pub(crate) use self::gone_sources::is_source_gone;
 pub use self::source_lines::SourceLines;
 
 #[cfg(test)]

@@ -80,3 +80,11 @@ pub(crate) fn noted(text: &str, note: impl FnOnce(&mut Map<String, Value>, &str)
     note(details.get_mut(IMPORTED)?.as_object_mut()?, &text[split.body..]);
     Some(Change::Set("details", details))
 }
+
+/// Returns the change by which an entry with this text forgets where it was imported from; `None` of one that was not.
+pub(crate) fn detached(text: &str) -> Option<Change> {
+    let mut details = frontmatter::parse(&text[frontmatter::split(text).ok()?.head]).ok()?.remove("details")?;
+    details.as_object_mut()?.remove(IMPORTED)?;
+    let is_empty = details.as_object().is_some_and(Map::is_empty);
+    Some(if is_empty { Change::Remove("details") } else { Change::Set("details", details) })
+}

@@ -6,7 +6,6 @@ use std::path::PathBuf;
 use super::WorkTree;
 use crate::error::{Error, Result};
 use crate::store::write_file;
-use crate::text::printed_command;
 
 /// The largest list that is extended, in bytes.
 const MAX_LIST: u64 = 1024 * 1024;
@@ -17,15 +16,16 @@ impl WorkTree {
     ///
     /// # Errors
     ///
-    /// [`Error::Git`] if git tracks files of the folder, since it ignores no such file, or if a later rule includes the folder
-    /// again; [`Error::Io`] if the list cannot be read or written.
+    /// [`Error::Unusable`] if git tracks files of the folder, since it ignores no such file; [`Error::Git`] if a later rule
+    /// includes the folder again; [`Error::Io`] if the list cannot be read or written.
     pub(crate) fn exclude(&self) -> Result<Option<PathBuf>> {
         let refused = |reason: String| Error::Git { command: "check-ignore".to_owned(), reason };
         let folder = self.prefix.trim_end_matches('/');
         if !self.tracked(&[""])?.is_empty() {
-            let untrack = printed_command("git rm -r --cached FOLDER", &[("FOLDER", folder)]);
-            let reason = format!("it tracks files of `{folder}`; {untrack} ends that, for the whole team");
-            return Err(refused(reason));
+            let message = format!("git tracks files of `{folder}`, so this memory is shared already");
+            let hint =
+                "for notes of your own, make a memory in another folder, and name that in `layers` of your settings";
+            return Err(Error::unusable(message, hint));
         }
         if self.is_excluded()? {
             return Ok(None);

@@ -159,7 +159,7 @@ pub(crate) fn error_line(workspace: &Workspace, catalogs: &[&Catalog], error: &R
 pub(super) fn reason(attempt: &Attempt) -> String {
     let verified = attempt.head.validation.as_ref().filter(|validation| validation.exit_code != 0);
     let verified =
-        verified.map(|validation| format!("`{}` failed with exit code {}", validation.command, validation.exit_code));
+        verified.map(|validation| format!("{} failed with exit code {}", validation.named(), validation.exit_code));
     let why = attempt.sections.told_why().and_then(|why| why.lines().next()).map(|line| line.trim().to_owned());
     let error = || attempt.error_line().map(str::to_owned);
     let reason = match attempt.head.outcome {

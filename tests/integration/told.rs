@@ -468,3 +468,21 @@ fn an_attempt_takes_nothing_of_another_feature() {
     assert_eq!(found.len(), 2);
     assert!(expected.iter().all(|one| found.contains(one)), "{found:?}");
 }
+
+/// Seen by new users: two clones of a team both wrote the second attempt of one run, and git could not merge them.
+#[test]
+fn a_run_that_came_with_a_merge_goes_on_where_it_began() {
+    let (base, clone) = (TestBase::new(), TestBase::new());
+    let run_of = |base: &TestBase, task: &str| {
+        let recorded = base.run(["record", "--task", task, "--outcome", "failed", "--json"]).json(0);
+        recorded["attempt"]["run_id"].as_str().unwrap().to_owned()
+    };
+    let theirs = run_of(&base, "Fix the login");
+    crate::broken::copy(&base.at(".ralph/journal"), &clone.at(".ralph/journal"));
+    assert_eq!(run_of(&base, "Fix the login"), theirs);
+    let own = run_of(&clone, "Fix the login");
+    assert_ne!(own, theirs);
+    assert_eq!(run_of(&clone, "Fix the login"), own);
+    let shown = clone.run(["context", "Fix the login"]).stdout;
+    assert!(shown.contains("This task has been attempted 3 times before") && !shown.contains("Iteration 4"), "{shown}");
+}

@@ -43,13 +43,15 @@ pub(super) fn look(text: String) -> Printed {
     if tokens(&rest) != Tokens::default() {
         return Printed::Text(safe);
     }
+    let is_all = rest.trim_start_matches('\u{feff}').trim().is_empty();
     for format in CLIENTS {
         let is_its = |value: &&Range<usize>| speaker_of(&text[(*value).clone()]) == Some(format);
-        if values.iter().filter(is_its).take(ENOUGH).count() == ENOUGH {
+        let n_events = values.iter().filter(is_its).take(ENOUGH).count();
+        // One that was cut off in its second line has a single event.
+        if n_events == ENOUGH || n_events == 1 && values.len() == ENOUGH && is_all && is_its(&&values[0]) {
             return Printed::Stream(format, text);
         }
     }
-    let is_all = rest.trim_start_matches('\u{feff}').trim().is_empty();
     let begins_line =
         |value: &Range<usize>| text[..value.start].rsplit('\n').next().is_none_or(|line| line.trim().is_empty());
     if is_all || tokens(&text) != Tokens::default() && values.iter().any(begins_line) {

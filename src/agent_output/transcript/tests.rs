@@ -504,6 +504,20 @@ fn a_session_file_of_opencode_is_read_as_its_stream() {
     }
 }
 
+/// Seen by a new user: of an agent that was killed in its second line, nothing was recorded.
+#[test]
+fn a_stream_that_is_cut_in_its_second_line_is_one() {
+    for (first, format) in [
+        ("{\"type\":\"system\",\"subtype\":\"init\",\"session_id\":\"s\",\"tools\":[]}", Format::Claude),
+        ("{\"type\":\"thread.started\",\"thread_id\":\"1\"}", Format::Codex),
+    ] {
+        let said = read(&format!("{first}\n{{\"type\":\"item.comp"), Format::Auto);
+        assert_eq!((said.format, said.n_events, said.is_complete), (format, 1, false), "{first}");
+        let other = read(&format!("{first}\nand then some words"), Format::Auto);
+        assert_eq!(other.format, Format::Text, "one event in a text is no stream");
+    }
+}
+
 /// A file that an agent printed over many lines was mistaken as well.
 #[test]
 fn a_document_of_json_is_no_text() {

@@ -129,7 +129,9 @@ pub(crate) fn sections(attempt: &Value) -> Vec<(&'static str, String)> {
     let validation = &attempt["validation"];
     let verified = validation["exit_code"].as_i64().map(|exit_code| {
         let end = if exit_code == 0 { "succeeded".to_owned() } else { format!("failed with exit code {exit_code}:") };
-        format!("`{}` {end}\n{}", validation["command"].as_str().unwrap_or_default(), text("validation_output"))
+        let command = validation["command"].as_str().filter(|command| !command.is_empty());
+        let command = command.map_or_else(|| "verification".to_owned(), |command| format!("`{command}`"));
+        format!("{command} {end}\n{}", text("validation_output"))
     });
     let texts = TEXTS.iter().map(|(key, heading)| (*heading, text(key).to_owned()));
     let rest = [

@@ -41,7 +41,7 @@ const COMMANDS: [(&[&str], &str); 29] = [
 const OPTIONS: [(&[&str], &[&str]); 11] = [
     (&["--tag", "--label", "--labels", "-t"], &["--tags", "--tag"]),
     (&["--tags"], &["--tag"]),
-    (&["-m", "--message", "--text", "--content", "--description"], &["--body", "--description"]),
+    (&["-m", "--message", "--text", "--content", "--description", "--body"], &["--body", "--description", "ID"]),
     (&["--title", "--name", "--subject"], &["--title", "TITLE"]),
     (&["-n", "-l", "--max", "--count", "--top"], &["--limit"]),
     (&["-o", "--output", "--format"], &["--json"]),

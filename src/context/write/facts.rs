@@ -36,7 +36,10 @@ pub(super) fn verification(attempt: &Attempt) -> Option<String> {
         return None;
     }
     let disagreed = attempt.head.validation.as_ref().map_or("verification failed".to_owned(), |validation| {
-        let command = escape::code(&validation.command, COMMAND_CHARACTERS);
+        let command = match validation.command.as_str() {
+            "" => validation.named(),
+            command => escape::code(command, COMMAND_CHARACTERS),
+        };
         format!("{command} failed with exit code {}", validation.exit_code)
     });
     Some(format!("The agent said that it was done, but {disagreed}."))

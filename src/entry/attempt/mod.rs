@@ -200,6 +200,13 @@ pub struct Validation {
     pub duration_ms: u64,
 }
 
+impl Validation {
+    /// Returns the command line as code, or what it did if nobody told it.
+    pub(crate) fn named(&self) -> String {
+        if self.command.is_empty() { "verification".to_owned() } else { format!("`{}`", self.command) }
+    }
+}
+
 /// The values that only an attempt's frontmatter has, and measurements of its body.
 ///
 /// ```

@@ -15,6 +15,10 @@ use crate::entry::{Head, Id};
 use crate::error::{MAX_OF_FILE, Problem, Severity};
 use crate::text::lines::between_commas;
 
+/// What to do where a merge left two attempts in one file.
+const TWO_ATTEMPTS: &str = "two attempts have one name: move one of them to a file with the next number, with its `iteration` to \
+                            match, and delete the marker lines";
+
 /// An entry that is being read.
 pub(super) struct EntryReader<'a> {
     pub(super) path: &'a str,
@@ -35,6 +39,8 @@ impl EntryReader<'_> {
             self.head.more_warnings += 1;
             return;
         }
+        let is_attempt = code == "merge-conflict" && self.path.contains("journal/");
+        let hint = if is_attempt { TWO_ATTEMPTS } else { hint };
         let problem = Problem::new(severity, display_path(self.path), code, message, hint);
         self.head.problems.push(match offset {
             Some(offset) => {

@@ -71,7 +71,8 @@ pub(crate) struct EditArgs {
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: EditArgs) -> anyhow::Result<Exit> {
     let memory = globals.open()?.allow_secrets(&args.allow_secrets)?;
     let EditArgs { ids, title, scope, tags, supersedes, confirm, to, retry, .. } = args;
-    let changes = EntryChanges { title, scope, tags, supersedes, confirm, by: writer(None) };
+    let by = writer(None);
+    let changes = EntryChanges { title, scope, tags, supersedes, confirm, by, ..EntryChanges::default() };
     let only = |confirm| EntryChanges { confirm, by: changes.by, ..EntryChanges::default() };
     let [id] = ids.as_slice() else {
         if changes != only(true) {
