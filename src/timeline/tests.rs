@@ -221,6 +221,33 @@ fn a_period_limits_the_sums_but_not_the_states_of_tasks() {
 }
 
 #[test]
+fn what_the_memory_was_good_for_also_depends_on_what_came_before() {
+    let folder = tempfile::tempdir().unwrap();
+    let (error, other) = ("## Error output\n\nerror: the port 80 is taken\n", "## Error output\n\nerror: no space\n");
+    let knows = "context: [knowledge/ports, knowledge/ports, knowledge/hosts, journal/run-a/0001]";
+    let at = |number, task, outcome, day: &'static str| file("run-a", number, task, outcome, day);
+    let memory = memory(
+        folder.path(),
+        &[
+            File { body: error, more: knows, ..at(1, "t-1", "failed", "2026-05-01T10:00:00Z") },
+            File { more: knows, ..at(2, "t-1", "done", "2026-05-02T10:00:00Z") },
+            File { body: error, ..at(3, "t-2", "retried", "2026-05-08T10:00:00Z") },
+            File { body: other, ..at(4, "t-3", "failed", "2026-05-08T11:00:00Z") },
+            File { more: "context: [knowledge/hosts]", ..at(5, "t-2", "done", "2026-05-09T10:00:00Z") },
+            at(6, "t-4", "done", "2026-05-09T11:00:00Z"),
+        ],
+    );
+    let reuse = |since: &str| {
+        let since = parse_time(since);
+        let reuse = memory.stats(&StatsFilter { since, ..StatsFilter::default() }).reuse;
+        (reuse.facts, reuse.attempts, reuse.recovered, reuse.errors_again)
+    };
+    assert_eq!(reuse("2026-05-01"), (2, 2, 2, 1));
+    assert_eq!(reuse("2026-05-05"), (1, 1, 1, 1), "the first failure with the error was before");
+    assert_eq!(reuse("2026-05-09"), (1, 1, 1, 0), "the failure of the task was before");
+}
+
+#[test]
 fn a_task_shows_its_attempts_oldest_first_and_its_state() {
     let folder = tempfile::tempdir().unwrap();
     let memory = memory(folder.path(), &month());
