@@ -224,7 +224,7 @@ fn a_period_limits_the_sums_but_not_the_states_of_tasks() {
 fn what_the_memory_was_good_for_also_depends_on_what_came_before() {
     let folder = tempfile::tempdir().unwrap();
     let (error, other) = ("## Error output\n\nerror: the port 80 is taken\n", "## Error output\n\nerror: no space\n");
-    let knows = "context: [knowledge/ports, knowledge/ports, knowledge/hosts, journal/run-a/0001]";
+    let knows = "context: [knowledge/ports, knowledge/ports, knowledge/hosts, journal/run-a/0001]\n";
     let at = |number, task, outcome, day: &'static str| file("run-a", number, task, outcome, day);
     let memory = memory(
         folder.path(),
@@ -233,7 +233,7 @@ fn what_the_memory_was_good_for_also_depends_on_what_came_before() {
             File { more: knows, ..at(2, "t-1", "done", "2026-05-02T10:00:00Z") },
             File { body: error, ..at(3, "t-2", "retried", "2026-05-08T10:00:00Z") },
             File { body: other, ..at(4, "t-3", "failed", "2026-05-08T11:00:00Z") },
-            File { more: "context: [knowledge/hosts]", ..at(5, "t-2", "done", "2026-05-09T10:00:00Z") },
+            File { more: "context: [knowledge/hosts]\n", ..at(5, "t-2", "done", "2026-05-09T10:00:00Z") },
             at(6, "t-4", "done", "2026-05-09T11:00:00Z"),
         ],
     );

@@ -41,7 +41,7 @@ pub(super) fn columns(
     let x = |index: usize| format!("{:.1}", index as f64 * step);
     let shown = CLASSES.iter().filter(|(class, _)| columns.iter().any(|column| has(column, class)));
     html! {
-        div.chart role="img" aria-label=(summary) {
+        div.chart role="group" aria-label=(summary) {
             div.scale aria-hidden="true" { @for share in [1.0, 0.5, 0.0] { span { (named(top * share)) } } }
             svg viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) preserveAspectRatio="none" aria-hidden="true" {
                 @for y in [0.0, HEIGHT / 2.0, HEIGHT] { line.base x1="0" y1=(y) x2=(WIDTH) y2=(y) {} }
