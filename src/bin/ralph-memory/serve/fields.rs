@@ -10,7 +10,7 @@ use maud::{Markup, html};
 use ralph_memory::Kind;
 use serde::Deserialize;
 
-use super::html::{cut, field_value, hidden_value};
+use super::html::{acts, cut, field_value};
 use super::links::with_query;
 
 /// How many values are offered to choose from, and how much of each is shown, in characters.
@@ -104,19 +104,20 @@ impl PageFields {
     /// Returns an input for one of several values, each with its label.
     pub(super) fn choice(&self, name: &str, label: &str, choices: &[(&str, &str)]) -> Markup {
         let options = html! {
-            @for (value, label) in choices { option value=(hidden_value(value)) selected[*value == self.text(name)] { (cut(label, MAX_LABEL)) } }
+            @for (value, label) in choices { option value=(field_value(value)) selected[*value == self.text(name)] { (cut(label, MAX_LABEL)) } }
         };
         labelled(name, label, html! { select id=(name) name=(name) { (options) } })
     }
 
-    /// Returns an input for one of the values that there are. The one that is asked for is among them, whatever it is, and too many to
-    /// choose from are typed.
+    /// Returns an input for one of the values that there are, but for those that a field cannot send back. The one that is asked for is among
+    /// them, whatever it is, and too many to choose from are typed.
     pub(super) fn known_choice(&self, name: &str, label: &str, known: &BTreeSet<String>) -> Markup {
         if known.len() > MAX_CHOICES {
             return self.text_input(name, label);
         }
         let asked = Some(self.text(name)).filter(|asked| !known.contains(*asked) && !asked.is_empty());
-        let mut values: Vec<&str> = known.iter().map(String::as_str).chain(asked).collect();
+        let known = known.iter().map(String::as_str).filter(|value| !value.contains(acts));
+        let mut values: Vec<&str> = known.chain(asked).collect();
         values.sort_by_key(|value| value.to_lowercase());
         let choices: Vec<(&str, &str)> =
             [("", "All")].into_iter().chain(values.into_iter().map(|value| (value, value))).collect();

@@ -48,10 +48,15 @@ pub(super) fn isolated(text: &str) -> Markup {
     html! { bdi { (text) } }
 }
 
+/// Returns whether a character acts on whoever reads it: a control character, and one that changes the direction.
+pub(super) fn acts(character: char) -> bool {
+    character.is_control() || matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
 /// Returns a text as the value of a field, which a form sends back as it is: `layout` makes characters visible that nobody sees, and leaves
-/// references alone. Control characters and those that change the direction have none: they would act on whoever reads the field.
+/// references alone. Those that [act](acts) on whoever reads the field have none.
 pub(super) fn field_value(text: &str) -> PreEscaped<String> {
-    with_references(text, |character| matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'))
+    with_references(text, acts)
 }
 
 /// Returns a text as the value of a field that nobody sees, with all its characters but control characters.

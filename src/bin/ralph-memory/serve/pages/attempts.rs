@@ -168,9 +168,18 @@ fn round_duration(seconds: f64) -> String {
     named.strip_suffix(" 0 s").or(named.strip_suffix(" 0 min")).unwrap_or(&named).to_owned()
 }
 
-/// Returns what goes on, a card for each run.
+/// Returns whether somebody is known to work on a run. Nobody may have come back to an attempt that was only begun.
+pub(super) fn is_running(run: &LiveRun) -> bool {
+    !matches!(run.phase, LivePhase::Open | LivePhase::Lost)
+}
+
+/// Returns what goes on, and what may have been abandoned: a card for each run.
 pub(super) fn live_cards(memory: &Memory, runs: &[LiveRun]) -> Markup {
-    html! { @if !runs.is_empty() { h2 id="running" { "Running" } @for run in runs { (live_card(memory, run)) } } }
+    let (running, begun): (Vec<&LiveRun>, Vec<&LiveRun>) = runs.iter().partition(|run| is_running(run));
+    html! {
+        @if !running.is_empty() { h2 id="running" { "Running" } @for run in running { (live_card(memory, run)) } }
+        @if !begun.is_empty() { h2 { "Begun, and perhaps abandoned" } @for run in begun { (live_card(memory, run)) } }
+    }
 }
 
 fn live_card(memory: &Memory, run: &LiveRun) -> Markup {
@@ -187,7 +196,10 @@ fn live_card(memory: &Memory, run: &LiveRun) -> Markup {
                 @if let Some(model) = &run.model { " · " (isolated(&cut(model, 60))) }
             }
             dl.figures {
-                @if let Some(time) = &run.started_at { div { dt { "Running for" } dd { time.elapsed datetime=(time) { "since " (ShownTime(time)) } } } }
+                @if let Some(time) = &run.started_at {
+                    @if is_running(run) { div { dt { "Running for" } dd { time.elapsed datetime=(time) { "since " (ShownTime(time)) } } } }
+                    @else { div { dt { "Begun" } dd { (ShownTime(time)) } } }
+                }
                 @for (name, value) in progress(memory, run) { div { dt { (name) } dd { (value) } } }
             }
             @if let Some(time) = &run.updated_at {
@@ -209,7 +221,7 @@ fn live_card(memory: &Memory, run: &LiveRun) -> Markup {
     }
 }
 
-/// Returns what a run is doing. It moves only where somebody is known to work: nobody may have come back to an attempt that was just begun.
+/// Returns what a run is doing. It moves only where something is done.
 fn phase(run: &LiveRun) -> Markup {
     match run.phase {
         LivePhase::Lost => html! { (badge("bad", run.phase.as_str())) " Its process has ended without a result." },

@@ -3,11 +3,12 @@
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use maud::{Markup, html};
-use ralph_memory::memory::{EntryChanges, EntryText};
+use ralph_memory::entry::EntrySummary;
+use ralph_memory::memory::{EntryChanges, EntryText, EntryView};
 use ralph_memory::{Error, Id, Knowledge, Memory};
 
 use super::super::fields::{PageFields, labelled};
-use super::super::html::{HtmlPage, PageContext, field_value, isolated, named_link, title};
+use super::super::html::{HtmlPage, PageContext, acts, field_value, isolated, named_link, title};
 use super::super::links::entry_address;
 use super::{ADD, EDIT, hidden_fields, nothing};
 use crate::error::UsageError;
@@ -71,8 +72,7 @@ fn texts(fields: &PageFields) -> Markup {
 /// Makes the page for an edit of an entry.
 pub(super) fn edit(context: &PageContext<'_>, fields: &PageFields) -> anyhow::Result<HtmlPage> {
     let id = parsed(fields.text("id"))?;
-    let (old, (_, body)) = parts(context.memory, &id)?;
-    let summary = context.memory.show(&old.id)?.entry.summary;
+    let EditedEntry { old, summary, body, .. } = EditedEntry::read(context.memory, &id)?;
     let values = [
         ("id", old.id.as_str()),
         ("seen", &fingerprint(&old)),
@@ -123,22 +123,31 @@ fn parsed(id: &str) -> anyhow::Result<Id> {
     Ok(Id::parse(id).ok_or_else(|| nothing("entry", id))?)
 }
 
-/// Returns the text of an entry, and this text in two parts: what stands before its body, and the body with plain line ends.
-fn parts(memory: &Memory, id: &Id) -> anyhow::Result<(EntryText, (String, String))> {
-    let old = memory.text(id)?;
-    let body = memory.show(&old.id)?.entry.body;
-    let body = body.trim_start_matches(['\r', '\n']).to_owned();
-    let acts = |character: char| {
-        character.is_control() && !matches!(character, '\r' | '\n' | '\t')
-            || matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-    };
-    let Some(head) = old.text.strip_suffix(&*body).filter(|_| !body.contains(acts)).map(str::to_owned) else {
-        let message = "a form cannot hold this text as it is".to_owned();
-        return Err(
-            UsageError { message, hint: format!("edit `{}` in an editor: `ralph-memory edit`", old.path) }.into()
-        );
-    };
-    Ok((old, (head, lines(&body))))
+/// An entry that a form can hold as it is.
+struct EditedEntry {
+    old: EntryText,
+    summary: EntrySummary,
+    /// What stands before the body.
+    head: String,
+    /// The body, with plain line ends.
+    body: String,
+}
+
+impl EditedEntry {
+    fn read(memory: &Memory, id: &Id) -> anyhow::Result<EditedEntry> {
+        let old = memory.text(id)?;
+        let EntryView { summary, body, .. } = memory.show(&old.id)?.entry;
+        let body = body.trim_start_matches(['\r', '\n']);
+        let head = old.text.strip_suffix(body).map(str::to_owned);
+        let body = lines(body);
+        let is_odd = [&summary.title].into_iter().chain(&summary.tags).any(|text| text.contains(acts))
+            || body.replace(['\n', '\t'], "").contains(acts);
+        let Some(head) = head.filter(|_| !is_odd) else {
+            let hint = format!("edit `{}` in an editor: `ralph-memory edit`", old.path);
+            return Err(UsageError { message: "a form cannot hold this text as it is".to_owned(), hint }.into());
+        };
+        Ok(EditedEntry { old, summary, head, body })
+    }
 }
 
 /// Returns what tells a text from another one.
@@ -167,11 +176,10 @@ fn replaced(memory: &Memory, fields: &PageFields) -> anyhow::Result<Vec<Id>> {
 /// Changes an entry if it still is as it was when the form was made, and returns its id.
 pub(in crate::serve) fn change(memory: &Memory, fields: &PageFields) -> anyhow::Result<Id> {
     let _operation = memory.operation(EDIT);
-    let (old, (head, body)) = parts(memory, &parsed(fields.text("id"))?)?;
+    let EditedEntry { old, summary, head, body } = EditedEntry::read(memory, &parsed(fields.text("id"))?)?;
     if fingerprint(&old) != fields.text("seen") {
         return Err(Error::Conflict { path: old.path.as_str().into(), kept: None }.into());
     }
-    let summary = memory.show(&old.id)?.entry.summary;
     let (new_title, tags) = (fields.text("title").trim(), fields.list("tags"));
     let changes = EntryChanges {
         title: Some(new_title.to_owned()).filter(|title| *title != summary.title),

@@ -2,13 +2,13 @@
 
 use chrono::Days;
 use maud::{Markup, html};
-use ralph_memory::memory::{EntryFilter, EntrySort, LivePhase, Overview, ReuseStats, StatsFilter, StuckTask};
+use ralph_memory::memory::{EntryFilter, EntrySort, Overview, ReuseStats, StatsFilter, StuckTask};
 use ralph_memory::{Kind, Memory};
 
 use super::super::fields::PageFields;
 use super::super::html::{HtmlPage, PageContext, badge, counted, entry_list, isolated, number, problems, with_code};
 use super::super::links::with_query;
-use super::attempts::{live_cards, task_link, task_table};
+use super::attempts::{is_running, live_cards, task_link, task_table};
 use super::done;
 use super::operations::operations;
 
@@ -29,7 +29,7 @@ pub(super) fn now(context: &PageContext<'_>, fields: &PageFields) -> anyhow::Res
         @if context.semantic.as_ref().is_some_and(|status| status.wanted && !status.active) { (semantic(context)) }
         @if log.in_all == 0 && live.is_empty() { (first_steps(memory)) }
         @else {
-            @let active = live.iter().filter(|run| !matches!(run.phase, LivePhase::Open | LivePhase::Lost)).count();
+            @let active = live.iter().filter(|run| is_running(run)).count();
             (at_a_glance(memory, active, stuck_tasks.len()))
             (live_cards(memory, &live))
             (stuck(&stuck_tasks))
