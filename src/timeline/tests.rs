@@ -221,6 +221,21 @@ fn a_period_limits_the_sums_but_not_the_states_of_tasks() {
 }
 
 #[test]
+fn an_attempt_without_a_word_does_not_hide_why_its_task_is_stuck() {
+    let folder = tempfile::tempdir().unwrap();
+    let why = "## Why it failed\n\nThe port is taken.\n";
+    let failed = |number, body| File { body, ..file("run-a", number, "t-1", "failed", "2026-05-01T10:00:00Z") };
+    let blocked = |number| file("run-a", number, "t-1", "blocked", "2026-05-02T10:00:00Z");
+    let done = file("run-b", 1, "t-2", "done", "2026-05-03T10:00:00Z");
+    let silent = [1, 2, 3].map(|number| file("run-c", number, "t-2", "blocked", "2026-05-04T10:00:00Z"));
+    let before = File { body: why, ..file("run-b", 0, "t-2", "failed", "2026-05-02T10:00:00Z") };
+    let files = [vec![failed(1, ""), failed(2, why), blocked(3), blocked(4), before, done], silent.into()].concat();
+    let stuck = memory(folder.path(), &files).overview(0).stuck;
+    let reasons: Vec<(&str, &str)> = stuck.iter().map(|task| (task.id.as_str(), task.reason.as_str())).collect();
+    assert_eq!(reasons, [("t-2", ""), ("t-1", "The port is taken.")], "what was before a success is over");
+}
+
+#[test]
 fn what_the_memory_was_good_for_also_depends_on_what_came_before() {
     let folder = tempfile::tempdir().unwrap();
     let (error, other) = ("## Error output\n\nerror: the port 80 is taken\n", "## Error output\n\nerror: no space\n");

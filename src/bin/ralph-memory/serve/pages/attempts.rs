@@ -195,7 +195,7 @@ fn live_card(memory: &Memory, run: &LiveRun) -> Markup {
                 (named_link("run", &run.run_id, &run.run_id))
                 @if let Some(model) = &run.model { " · " (isolated(&cut(model, 60))) }
             }
-            dl.figures {
+            dl.figures.small {
                 @if let Some(time) = &run.started_at {
                     @if is_running(run) { div { dt { "Running for" } dd { time.elapsed datetime=(time) { "since " (ShownTime(time)) } } } }
                     @else { div { dt { "Begun" } dd { (ShownTime(time)) } } }
@@ -241,17 +241,16 @@ fn progress(memory: &Memory, run: &LiveRun) -> Vec<(&'static str, String)> {
     let cost = [before.cost_usd, run.spending.cost_usd].into_iter().flatten().reduce(|one, other| one + other);
     let read = [before.tokens_in, before.tokens_out, run.spending.tokens()].into_iter().flatten();
     let spent = read.reduce(u64::saturating_add);
-    let most = |limit: Option<u32>| limit.map(|limit| format!("at most {limit}"));
     let figures = [
         (
             "Attempt of the run",
             run.iteration.map(|number| of(format!("#{number}"), iteration.map(|last| last.to_string()))),
         ),
         ("Attempt at the task", run.attempt.map(|number| number.to_string())),
-        ("Attempts at a task", most(attempts)),
+        ("Limit for a task", attempts.map(|most| counted(most as usize, "attempt", "attempts"))),
         ("Cost of the run", cost.or(cost_usd.map(|_| 0.0)).map(|cost| of(dollars(cost), cost_usd.map(dollars)))),
         ("Tokens of the run", spent.or(tokens.map(|_| 0)).map(|spent| of(number(spent), tokens.map(number)))),
-        ("Ended after", duration_secs.map(|seconds| duration(Duration::from_secs(seconds).as_secs_f64()))),
+        ("Time limit", duration_secs.map(|seconds| round_duration(Duration::from_secs(seconds).as_secs_f64()))),
     ];
     figures.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
 }
