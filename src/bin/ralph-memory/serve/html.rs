@@ -227,7 +227,8 @@ pub(super) fn entry_list(memory: &Memory, entries: &[EntrySummary]) -> Markup {
         ul.rows { @for (entry, excerpt) in entries.iter().zip(&excerpts) {
             li.row {
                 p.row-title { (entry_link(entry)) " " (entry_badges(entry)) }
-                @if !excerpt.is_empty() { p dir="auto" { (excerpt) } }
+                // An event says all in its title.
+                @if !excerpt.is_empty() && *excerpt != entry.title { p dir="auto" { (excerpt) } }
                 (entry_meta(entry, &usage))
             }
         } }

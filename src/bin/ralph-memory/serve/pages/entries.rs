@@ -9,6 +9,7 @@ use ralph_memory::{Kind, Memory};
 
 use super::super::fields::PageFields;
 use super::super::html::{HtmlPage, PageContext, counted, cut, empty, entry_list, isolated, problems};
+use super::ADD;
 
 /// How many entries a page shows.
 const PER_PAGE: usize = 50;
@@ -37,9 +38,11 @@ pub(super) fn entries(context: &PageContext<'_>, fields: &PageFields) -> anyhow:
     let shown: Vec<_> = listed.entries.drain(..).skip(page.offset()).take(PER_PAGE).collect();
     let main = html! {
         (filters(context, fields))
-        p { a.button href="add" { "Add an entry" } }
         div id="results" {
-            p.lead role="status" { (page.lead(&counted(in_all, "entry", "entries"))) }
+            div.with-button {
+                p.lead role="status" { (page.lead(&counted(in_all, "entry", "entries"))) }
+                a.button href=(ADD) { "Add an entry" }
+            }
             @if shown.is_empty() { (empty("No entry matches. Change the filters, or add one.")) }
             @else { (entry_list(context.memory, &shown)) }
             (page.pager(fields, "entries"))
