@@ -22,8 +22,9 @@ use crate::text::nfc;
 /// # Memory::init(root)?;
 /// # let memory = Memory::open(root)?;
 /// memory.add(&Knowledge::new("Stamps are in UTC", ["stamps"], "Never local."))?;
+/// let run = memory.new_run();
 /// for outcome in [Outcome::Failed, Outcome::Done] {
-///     let attempt = memory.begin(&Task::new("Print the stamps"), &memory.new_run())?;
+///     let attempt = memory.begin(&Task::new("Print the stamps"), &run)?;
 ///     memory.finish(&attempt, &Report { outcome: Some(outcome), ..Report::default() })?;
 /// }
 /// let reuse = memory.stats(&StatsFilter::default()).reuse;
