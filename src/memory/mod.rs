@@ -18,6 +18,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use chrono::{DateTime, Utc};
+
 use crate::error::{Error, Result};
 use crate::git::WorkTree;
 use crate::search::semantic::SemanticMemory;
@@ -60,7 +62,7 @@ pub use crate::knowledge::undo::{Operation, UndoAction, Undone, UndoneFile};
 #[doc(hidden)]
 pub use crate::knowledge::{EntryDraft, EntryText};
 #[doc(hidden)]
-pub use crate::recording::{LiveAction, LiveActionKind, LivePhase, LiveRun, PageServer, ProcessIdentity};
+pub use crate::recording::{LiveAction, LiveActionKind, LiveLimits, LivePhase, LiveRun, PageServer, ProcessIdentity};
 #[doc(hidden)]
 pub use crate::search::retrieve::Explained;
 #[doc(hidden)]
@@ -72,8 +74,8 @@ pub use crate::store::OperationScope;
 #[doc(hidden)]
 pub use crate::timeline::{
     AttemptTotals, Effect, EffectArm, EffectMeasure, EffectMeasureKind, FeatureStats, HintStats, Log, LogFilter,
-    ModelStats, NextModel, Overview, Replay, ReplayedContexts, ReplayedErrors, ReplayedSuccess, RunView, Stats,
-    StatsFilter, StuckTask, TaskCounts, TaskInRun, TaskState, TaskView,
+    ModelStats, NextModel, Overview, Replay, ReplayedContexts, ReplayedErrors, ReplayedSuccess, ReuseStats, RunView,
+    Stats, StatsFilter, StuckTask, TaskCounts, TaskInRun, TaskState, TaskView,
 };
 #[doc(hidden)]
 pub use crate::workspace::watch::{FileChanges, WatchEvent, WatchHandle, WatchMode};
@@ -287,6 +289,11 @@ impl Memory {
     /// Returns the folder that holds `.ralph/`.
     pub fn root(&self) -> &Path {
         self.workspace.root()
+    }
+
+    /// Returns the time by the clock of this memory.
+    pub fn now(&self) -> DateTime<Utc> {
+        self.workspace.now()
     }
 
     /// Returns the settings in force.

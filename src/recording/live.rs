@@ -164,6 +164,36 @@ pub struct LiveRun {
     /// What the agent spent so far in this iteration.
     #[serde(flatten)]
     pub spending: AgentSpending,
+    /// What ends the run early.
+    #[serde(default)]
+    pub limits: LiveLimits,
+}
+
+/// The limits of a run, as far as it has any.
+///
+/// ```
+/// use ralph_memory::{Memory, Task};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # Memory::init(root)?;
+/// # let memory = Memory::open(root)?;
+/// memory.begin(&Task::new("Cache the tiles"), &memory.new_run())?;
+/// assert_eq!(memory.live_runs()[0].limits.cost_usd, None, "only `run` has limits");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct LiveLimits {
+    /// The number of its last iteration.
+    pub iteration: Option<u32>,
+    /// The most attempts at one task.
+    pub attempts: Option<u32>,
+    /// The cost in US dollars from which on no further attempt begins.
+    pub cost_usd: Option<f64>,
+    /// The number of tokens, in and out, from which on no further attempt begins.
+    pub tokens: Option<u64>,
+    /// How long an agent may take, in seconds.
+    pub duration_secs: Option<u64>,
 }
 
 /// The content of a file.

@@ -5,8 +5,8 @@
 use std::time::{Duration, Instant};
 
 use super::live::{
-    FOLDER, LiveAction, LiveActionKind, LiveFile, LivePhase, LiveRun, MAX_ACTIONS, MAX_ENDED, MAX_TEXT, is_just_ended,
-    run_ids,
+    FOLDER, LiveAction, LiveActionKind, LiveFile, LiveLimits, LivePhase, LiveRun, MAX_ACTIONS, MAX_ENDED, MAX_TEXT,
+    is_just_ended, run_ids,
 };
 use super::open_attempt::OpenAttempt;
 use super::process_identity::ProcessIdentity;
@@ -40,10 +40,10 @@ pub(crate) struct LiveWriter<'a> {
 
 impl<'a> LiveWriter<'a> {
     /// Returns a writer for the run of this process, and removes the files of runs that have ended.
-    pub(crate) fn new(workspace: &'a Workspace, run_id: &str) -> LiveWriter<'a> {
+    pub(crate) fn new(workspace: &'a Workspace, run_id: &str, limits: LiveLimits) -> LiveWriter<'a> {
         sweep(workspace);
         let file = ProcessIdentity::this_process().map(|holder| LiveFile {
-            current: LiveRun { pid: Some(holder.pid()), ..LiveRun::between(run_id) },
+            current: LiveRun { pid: Some(holder.pid()), limits, ..LiveRun::between(run_id) },
             holder,
             written_at: workspace.now(),
             is_over: false,
@@ -57,7 +57,8 @@ impl<'a> LiveWriter<'a> {
     /// Notes that an iteration begins.
     pub(crate) fn begin(&mut self, iteration: &OpenAttempt) {
         if let Some(file) = &mut self.file {
-            file.current = LiveRun { pid: file.current.pid, ..LiveRun::begun(iteration) };
+            let LiveRun { pid, limits, .. } = file.current;
+            file.current = LiveRun { pid, limits, ..LiveRun::begun(iteration) };
         }
         // It may have been removed since.
         self.open = None;
@@ -68,7 +69,8 @@ impl<'a> LiveWriter<'a> {
     pub(crate) fn end(&mut self) {
         let now = self.workspace.now();
         if let Some(file) = &mut self.file {
-            let next = LiveRun { pid: file.current.pid, ..LiveRun::between(&file.current.run_id) };
+            let LiveRun { pid, limits, .. } = file.current;
+            let next = LiveRun { pid, limits, ..LiveRun::between(&file.current.run_id) };
             let ended = std::mem::replace(&mut file.current, next);
             if ended.iteration.is_some() {
                 let updated_at = Some(timestamp(now));
@@ -193,12 +195,28 @@ mod tests {
     use crate::memory::Memory;
 
     #[test]
+    fn a_run_has_its_limits_in_every_phase() {
+        let folder = tempfile::tempdir().unwrap();
+        Memory::init(folder.path()).unwrap();
+        let memory = Memory::open(folder.path()).unwrap();
+        let limits = LiveLimits { iteration: Some(7), cost_usd: Some(2.5), ..LiveLimits::default() };
+        let mut live = LiveWriter::new(&memory.workspace, "run-1", limits);
+        let shown = || memory.live_runs().iter().map(|run| (run.iteration, run.limits)).collect::<Vec<_>>();
+        let attempt = memory.begin(&Task::new("Clean up"), &Run::named("run-1")).unwrap();
+        live.begin(&attempt);
+        assert_eq!(shown(), [(Some(1), limits)]);
+        memory.cancel(&attempt).unwrap();
+        live.end();
+        assert_eq!(shown(), [(None, limits)]);
+    }
+
+    #[test]
     fn nothing_is_created_in_the_memory_while_an_agent_is_at_work() {
         let folder = tempfile::tempdir().unwrap();
         Memory::init(folder.path()).unwrap();
         let memory = Memory::open(folder.path()).unwrap();
         let mut attempt = memory.begin(&Task::new("Clean up"), &Run::named("run-1")).unwrap();
-        let mut live = LiveWriter::new(&memory.workspace, "run-1");
+        let mut live = LiveWriter::new(&memory.workspace, "run-1", LiveLimits::default());
         live.begin(&attempt);
         let state = folder.path().join(".ralph/state");
         let folders = ["", "attempts", "live"].map(|name| state.join(name));

@@ -46,7 +46,7 @@ pub(crate) use finish::{changed_files, finish, keep, reader, record_past, redact
 pub(crate) use hint_notes::{HintNote, hint_notes, note_hints};
 pub use kept_attempt::{KeptAttempt, record_command};
 pub(crate) use kept_attempt::{kept_attempts, kept_problems, task_named};
-pub use live::{LiveAction, LiveActionKind, LivePhase, LiveRun};
+pub use live::{LiveAction, LiveActionKind, LiveLimits, LivePhase, LiveRun};
 pub(crate) use live::{live_runs, recent_runs, unfinished_runs};
 #[cfg(feature = "runner")]
 pub(crate) use live_writer::LiveWriter;

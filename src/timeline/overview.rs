@@ -17,6 +17,8 @@ use crate::workspace::Workspace;
 
 /// How many of the newest attempts are searched for stuck tasks.
 const MAX_SEARCHED: usize = 1_000;
+/// How many attempts at a stuck task are read for why it failed.
+const MAX_READ: usize = 5;
 
 /// What [`Memory::overview`](crate::Memory::overview) returns.
 ///
@@ -78,7 +80,7 @@ pub struct StuckTask {
     pub feature: Option<String>,
     /// How often it has failed since it was last done.
     pub streak: u32,
-    /// Why the last attempt failed, in one line; empty if that is unknown.
+    /// Why the last attempt failed of which that is known, in one line; empty if it is known of none of the last ones.
     pub reason: String,
     /// The model that would work on it next, outside of a run.
     pub next_model: Option<NextModel>,
@@ -115,13 +117,17 @@ fn stuck(workspace: &Workspace, catalogs: &[&Catalog], attempts: &[AttemptSummar
                 title: attempt.task_title.clone(),
                 feature: attempt.feature.clone(),
                 streak: record.streak,
-                reason: views(workspace, catalogs, std::slice::from_ref(attempt))
-                    .pop()
-                    .map(|view| view.reason)
-                    .unwrap_or_default(),
+                reason: reason(workspace, catalogs, &heads),
                 next_model: next_model(workspace, &record),
             });
         }
     }
     stuck
+}
+
+/// Returns why the last of these attempts failed, which are given oldest first: an attempt that ended without a word hides none before it.
+fn reason(workspace: &Workspace, catalogs: &[&Catalog], attempts: &[AttemptSummary]) -> String {
+    let failed = attempts.iter().rev().take_while(|attempt| attempt.head.outcome != Outcome::Done).take(MAX_READ);
+    let mut views = failed.flat_map(|attempt| views(workspace, catalogs, std::slice::from_ref(attempt)));
+    views.find(|view| !view.reason.is_empty()).map(|view| view.reason).unwrap_or_default()
 }

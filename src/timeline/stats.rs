@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use chrono::{DateTime, NaiveDate, Utc};
 use serde::Serialize;
 
+use super::reuse::{ReuseStats, reuse};
 use super::task::{TaskState, state};
 use super::totals::AttemptTotals;
 use crate::entry::knowledge::timestamp;
@@ -88,6 +89,8 @@ pub struct Stats {
     pub days: BTreeMap<NaiveDate, AttemptTotals>,
     /// What agents were told at calls of tools on this machine, and what became of their attempts.
     pub hints: HintStats,
+    /// What the memory was good for.
+    pub reuse: ReuseStats,
     /// Problems of the files that were read.
     #[serde(skip)]
     pub problems: Vec<Problem>,
@@ -212,6 +215,7 @@ pub(crate) fn stats(workspace: &Workspace, filter: &StatsFilter) -> Stats {
     // All attempts decide the state of a task: two features may have tasks with the same title, which are one task.
     let mut attempts = of_feature(workspace.now(), &catalogs, None);
     let tasks = task_states(&attempts);
+    let reuse = reuse(&attempts, |attempt| filter.accepts(attempt));
     attempts.retain(|attempt| filter.accepts(attempt));
     let mut by_feature: HashMap<Option<Cow<'_, str>>, Vec<&AttemptSummary>> = HashMap::new();
     for attempt in &attempts {
@@ -231,6 +235,7 @@ pub(crate) fn stats(workspace: &Workspace, filter: &StatsFilter) -> Stats {
         files,
         days: days(&attempts, workspace.now()),
         hints: hints(&hint_notes(workspace), &attempts, filter),
+        reuse,
         problems: problems_of(workspace, &catalogs),
     }
 }

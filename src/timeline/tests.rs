@@ -221,6 +221,48 @@ fn a_period_limits_the_sums_but_not_the_states_of_tasks() {
 }
 
 #[test]
+fn an_attempt_without_a_word_does_not_hide_why_its_task_is_stuck() {
+    let folder = tempfile::tempdir().unwrap();
+    let why = "## Why it failed\n\nThe port is taken.\n";
+    let failed = |number, body| File { body, ..file("run-a", number, "t-1", "failed", "2026-05-01T10:00:00Z") };
+    let blocked = |number| file("run-a", number, "t-1", "blocked", "2026-05-02T10:00:00Z");
+    let done = file("run-b", 1, "t-2", "done", "2026-05-03T10:00:00Z");
+    let silent = [1, 2, 3].map(|number| file("run-c", number, "t-2", "blocked", "2026-05-04T10:00:00Z"));
+    let before = File { body: why, ..file("run-b", 0, "t-2", "failed", "2026-05-02T10:00:00Z") };
+    let files = [vec![failed(1, ""), failed(2, why), blocked(3), blocked(4), before, done], silent.into()].concat();
+    let stuck = memory(folder.path(), &files).overview(0).stuck;
+    let reasons: Vec<(&str, &str)> = stuck.iter().map(|task| (task.id.as_str(), task.reason.as_str())).collect();
+    assert_eq!(reasons, [("t-2", ""), ("t-1", "The port is taken.")], "what was before a success is over");
+}
+
+#[test]
+fn what_the_memory_was_good_for_also_depends_on_what_came_before() {
+    let folder = tempfile::tempdir().unwrap();
+    let (error, other) = ("## Error output\n\nerror: the port 80 is taken\n", "## Error output\n\nerror: no space\n");
+    let knows = "context: [knowledge/ports, knowledge/ports, knowledge/hosts, journal/run-a/0001]\n";
+    let at = |number, task, outcome, day: &'static str| file("run-a", number, task, outcome, day);
+    let memory = memory(
+        folder.path(),
+        &[
+            File { body: error, more: knows, ..at(1, "t-1", "failed", "2026-05-01T10:00:00Z") },
+            File { more: knows, ..at(2, "t-1", "done", "2026-05-02T10:00:00Z") },
+            File { body: error, ..at(3, "t-2", "retried", "2026-05-08T10:00:00Z") },
+            File { body: other, ..at(4, "t-3", "failed", "2026-05-08T11:00:00Z") },
+            File { more: "context: [knowledge/hosts]\n", ..at(5, "t-2", "done", "2026-05-09T10:00:00Z") },
+            at(6, "t-4", "done", "2026-05-09T11:00:00Z"),
+        ],
+    );
+    let reuse = |since: &str| {
+        let since = parse_time(since);
+        let reuse = memory.stats(&StatsFilter { since, ..StatsFilter::default() }).reuse;
+        (reuse.facts, reuse.attempts, reuse.recovered, reuse.errors_again)
+    };
+    assert_eq!(reuse("2026-05-01"), (2, 2, 2, 1));
+    assert_eq!(reuse("2026-05-05"), (1, 1, 1, 1), "the first failure with the error was before");
+    assert_eq!(reuse("2026-05-09"), (1, 1, 1, 0), "the failure of the task was before");
+}
+
+#[test]
 fn a_task_shows_its_attempts_oldest_first_and_its_state() {
     let folder = tempfile::tempdir().unwrap();
     let memory = memory(folder.path(), &month());

@@ -11,12 +11,13 @@ use serde_json::Value;
 /// Stands for the newest operation in a form.
 const NEWEST: &str = "newest";
 /// The pages, and among them some of things that are not there.
-pub(crate) const PAGES: [&str; 17] = [
+pub(crate) const PAGES: [&str; 21] = [
     "",
     "features",
     "feature?id=x",
     "timeline",
     "timeline?since=2020-01-01&outcome=failed",
+    "timeline?by=task",
     "task?id=t-1",
     "run?id=run-0000000a",
     "entries",
@@ -24,6 +25,9 @@ pub(crate) const PAGES: [&str; 17] = [
     "entry?id=knowledge/note-1",
     "entry?id=knowledge/hostile-0",
     "entry?id=../../etc/passwd",
+    "add?supersedes=knowledge/hostile-0",
+    "edit?id=knowledge/note-1",
+    "edit?id=../../etc/passwd",
     "search?q=nightly+toolchain",
     "search?q=old+words&archived=on",
     "context?task=Use+the+nightly+toolchain",
@@ -31,12 +35,14 @@ pub(crate) const PAGES: [&str; 17] = [
     "events/../health",
 ];
 /// The forms: what each does, and to what.
-pub(crate) const FORMS: [(&str, &str); 5] = [
+pub(crate) const FORMS: [(&str, &str); 7] = [
     ("archive", "knowledge/note-4"),
     ("restore", "knowledge/note-4"),
     ("undo", NEWEST),
     ("undo", "1000000"),
     ("archive", "../../outside"),
+    ("edit", "knowledge/note-4"),
+    ("edit", "../../outside"),
 ];
 /// Longer than an answer takes, on however busy a machine.
 const LONGEST: Duration = Duration::from_secs(30);

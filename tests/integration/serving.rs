@@ -125,7 +125,7 @@ const VOID: &str = "br hr img input link meta";
 const ATTRIBUTES: &str = "action alt aria-controls aria-current aria-hidden aria-keyshortcuts aria-label aria-labelledby aria-live \
     autocomplete autofocus charset checked class content data-live data-text datetime defer dir for height hidden href http-equiv id lang \
     method min name open placeholder preserveAspectRatio rel required role rows rx scope selected src start tabindex title type value \
-    viewBox width x x1 x2 y y1 y2";
+    viewBox width x x1 x2 y y1 y2 data-copy data-label";
 
 fn is_in(list: &str, name: &str) -> bool {
     list.split_whitespace().any(|known| known == name)
@@ -218,11 +218,15 @@ fn every_page_says_what_it_should() {
     let base = sample();
     let server = PageProcess::start(&base);
     for (page, texts) in [
-        ("", &["Now", "Last attempts", "Make the benches run", "Last changes"][..]),
+        ("", &["Now", "Last tasks", "Make the benches run", "Last changes", "The memory this week"][..]),
         ("features", &["Success rate", "Recurring errors", "no bencher", ">bench<"]),
         ("feature?id=bench", &["Make the benches run", "run-sample"]),
         ("timeline", &["3 attempts", "failed", "done"]),
         ("timeline?outcome=done", &["1 attempt"]),
+        ("timeline?by=task", &["3 attempts", "Outcomes, oldest first"]),
+        ("add", &["Add an entry", "Text, in markdown"]),
+        ("add?supersedes=bench", &["Replace an entry", "value=\"cargo, bench\""]),
+        ("edit?id=bench", &["Edit Benches need nightly", "Use `cargo +nightly bench`.", "name=\"seen\""]),
         ("task?id=t-benches", &["Attempt 3", "What was tried", "the stable toolchain", "Why it failed"]),
         ("run?id=run-sample", &["Attempts, oldest first", "Make the benches run"]),
         ("entries", &["2 entries", "Benches need nightly", "sqlite"]),
@@ -401,7 +405,7 @@ fn a_form_needs_the_token_and_changes_what_it_says() {
     ] {
         assert_eq!(server.post("archive", &right, lines).status, 403, "{lines:?}");
     }
-    let huge = format!("{right}&x={}", "x".repeat(100_000));
+    let huge = format!("{right}&x={}", "x".repeat(4_000_000));
     assert_eq!(server.post("archive", &huge, &[]).status, 413);
     assert_eq!(server.get("archive").status, 404, "a link changes nothing");
     assert_eq!(base.files(".ralph/knowledge"), before);
@@ -436,20 +440,20 @@ fn the_page_goes_further_back_and_forward_again() {
     let press = |label: &str| {
         let page = server.page("health");
         let forms: Vec<&str> = page.split("action=\"undo\"").skip(1).collect();
-        let form = forms.into_iter().find(|form| form.contains(&format!("<button>{label}"))).expect(label);
+        let form = forms.into_iter().find(|form| form.contains(&format!("<button>{label}<"))).expect(label);
         let number = form.split("name=\"id\" value=\"").nth(1).and_then(|rest| rest.split('"').next()).unwrap();
         let done = server.post("undo", &format!("id={number}&token={}", server.token), &[]);
         assert_eq!(done.status, 303, "{done:?}");
         let address = done.head.split("location: ").nth(1).and_then(|rest| rest.split("\r\n").next()).unwrap();
-        server.page(address)
+        server.page(address.trim_start_matches("./"))
     };
     for left in (0..8).rev() {
-        assert!(press("Undo").contains("Taken back. This"));
+        assert!(press("Undo").contains("Taken back:"));
         assert_eq!(base.files(".ralph/knowledge").len(), left);
     }
-    assert!(!server.page("health").contains("<button>Undo"));
+    assert!(!server.page("health").contains("<button>Undo<"));
     for there in 1..=8 {
-        assert!(press("Redo").contains("Brought back. This"));
+        assert!(press("Redo").contains("Brought back:"));
         assert_eq!(base.files(".ralph/knowledge").len(), there);
     }
     assert!(!server.page("health").contains("<button>Redo"));
@@ -470,7 +474,7 @@ fn a_page_says_what_was_done_only_as_long_as_it_is_so() {
     let page = server.page(address);
     assert!(page.contains("Move to the archive") && !page.contains("Moved to the archive."), "{page}");
     for page in ["health?done=undo", "?done=undo"] {
-        assert!(server.page(page).contains("Taken back. This"), "{page}");
+        assert!(server.page(page).contains("Taken back:"), "{page}");
     }
     base.run(["add", "Later", "--tags", "x", "--body", "It is newer."]).says(0, "later");
     for page in ["health?done=undo", "?done=undo", "health?done=archive", "entry?id=bench&done=undo"] {
@@ -867,4 +871,316 @@ fn lists_show_no_secret() {
     for page in ["features", "feature?id=search"] {
         assert!(server.page(page).contains("error: [redacted: github-token] was refused"), "{page}");
     }
+}
+
+#[test]
+fn the_first_page_says_the_next_step_where_no_agent_has_worked() {
+    let base = TestBase::new();
+    let server = PageProcess::start(&base);
+    let empty = server.page("");
+    for text in
+        ["This memory is empty", "href=\"add\"", "ralph-memory import", "ralph-memory setup", "ralph-memory run"]
+    {
+        assert!(empty.contains(text), "{text}: {empty}");
+    }
+    for page in ["features", "timeline"] {
+        assert!(server.page(page).contains("<code>ralph-memory setup</code>"), "{page}");
+    }
+    for number in 0..25 {
+        base.entry(&format!("f-{number}"), &format!("Fact {number}"), "x", "The proxy listens on 8443.");
+    }
+    let known = server.page("");
+    for text in ["25 entries", "no agent has recorded an attempt yet", "ralph-memory setup", "Last entries", "on 8443."]
+    {
+        assert!(known.contains(text), "{text}: {known}");
+    }
+    for page in [&empty, &known] {
+        assert!(!page.contains("No run in progress") && !page.contains("semantic search"), "{page}");
+    }
+}
+
+/// Returns the number that a page has under a name.
+fn figure<'a>(html: &'a str, name: &str) -> &'a str {
+    let value = html.split(&format!("<dt>{name}</dt><dd>")).nth(1).unwrap_or_else(|| panic!("{name}: {html}"));
+    let value = value.split("</dd>").next().unwrap();
+    value.trim_end_matches("</a>").rsplit('>').next().unwrap()
+}
+
+#[test]
+fn the_first_page_says_at_once_what_runs_what_is_stuck_and_what_the_memory_did() {
+    let base = sample();
+    let memory = base.memory();
+    let task = Task { id: Some("t-stuck".into()), ..Task::new("Sign the archive") };
+    for _ in 0..3 {
+        let text = "<task-failed>t-stuck</task-failed>".to_owned();
+        memory.finish(&memory.begin(&task, &memory.new_run()).unwrap(), &Report { text, ..Report::default() }).unwrap();
+    }
+    let page = PageProcess::start(&base).page("");
+    let figures = ["Running", "Stuck", "Facts reused", "Successes after a failure", "Errors met again"];
+    assert_eq!(figures.map(|name| figure(&page, name)), ["0", "1", "1", "1", "1"], "{page}");
+    let places: Vec<_> =
+        ["At present", "this week", "Sign the archive", "Last tasks"].map(|text| page.find(text)).into();
+    assert!(places.is_sorted() && places.iter().all(Option::is_some), "{places:?}");
+}
+
+#[test]
+fn an_attempt_that_nobody_may_work_on_does_not_move() {
+    let base = TestBase::new();
+    let memory = base.memory();
+    memory.begin(&Task::new("Ship the beta"), &memory.new_run()).unwrap();
+    let page = PageProcess::start(&base).page("");
+    assert!(page.contains("<span class=\"badge plain\">open</span>") && page.contains("Ship the beta"), "{page}");
+    assert!(!page.contains("pulse"), "{page}");
+    assert_eq!(figure(&page, "Running"), "0");
+    assert_eq!(figure(&page, "Attempt of the run"), "#1");
+    assert!(page.contains("perhaps abandoned") && !page.contains("Running for"), "{page}");
+}
+
+#[test]
+fn why_an_attempt_failed_is_what_the_verification_said_where_nobody_reported() {
+    let base = TestBase::new();
+    let lines: Vec<String> = (1..=30).map(|number| format!("> line {number}")).collect();
+    let body = format!(
+        "## Summary\n\n> All is well now.\n\n## Why it failed\n\n> Task failed (no structured report)\n\n## Validation \
+         output\n\n{}\n",
+        lines.join("\n")
+    );
+    let fields = "outcome: retried\nvalidation: {command: \"make test\", exit_code: 2, duration_ms: 5}";
+    attempt(&base, "run-a/1", "2026-11-01T10:00:00Z", fields, &body);
+    let page = PageProcess::start(&base).page("task?id=t-1");
+    let why = page.split("Why it failed</h4>").nth(1).unwrap().split("<h4>").next().unwrap();
+    assert!(why.contains(">line 23\n") && why.contains("line 30<") && !why.contains("line 22"), "{why}");
+    assert!(!page.contains("no structured report"), "{page}");
+    let said = page.split("The agent's last words</h4>").nth(1).expect("a heading of its own");
+    assert!(said.contains("All is well now."), "{said}");
+}
+
+#[test]
+fn charts_have_scales_and_links_and_nothing_of_the_future() {
+    let base = TestBase::new();
+    // The program's clock says that it is the 20th.
+    let days = [("17", "failed"), ("18", "retried"), ("18", "done"), ("29", "failed")];
+    for (number, (day, outcome)) in (1..).zip(days) {
+        let fields = format!("outcome: {outcome}\nfeature: api\nmodel: sonnet\nduration_secs: {}", 90 + number);
+        attempt(&base, &format!("run-a/{number}"), &format!("2026-11-{day}T10:00:00Z"), &fields, "");
+    }
+    let server = PageProcess::start(&base);
+    let features = server.page("features");
+    let (chart, _) = features.split_once("The numbers").unwrap();
+    for day in ["2026-11-17", "2026-11-18"] {
+        let link = format!("timeline?since={day}&amp;until={day}\" tabindex=\"-1\"");
+        assert!(chart.contains(&link), "{link}: {chart}");
+    }
+    for text in [">2</span>", ">1</span>", ">0</span>", "class=\"warn\"", " retried or blocked", ">today</span>"] {
+        assert!(chart.contains(text), "{text}: {chart}");
+    }
+    assert!(!features.contains("until=2026-11-29"), "{chart}");
+    let timeline = server.page("timeline");
+    assert!(
+        timeline.contains("Duration of 3 attempts, oldest first") && timeline.contains(">2 min</span>"),
+        "{timeline}"
+    );
+    assert!(features.contains("href=\"timeline?model=sonnet\""), "the models of all features: {features}");
+}
+
+#[test]
+fn filters_offer_the_values_that_there_are() {
+    let base = sample();
+    base.run(["add", "Long", "--tags", "slow build", "--category", "pitfall", "--feature", "<b>&", "--body", "Cache."])
+        .says(0, "long");
+    let fields = "model: opus\nfeature: api";
+    attempt(&base, "run-m/1", "2026-11-01T10:00:00Z", fields, "");
+    let server = PageProcess::start(&base);
+    for (page, options) in [
+        (
+            "entries",
+            &[("tag", "slow build"), ("feature", "&#60;b&#62;&#38;"), ("category", "pitfall"), ("tag", "cargo")][..],
+        ),
+        ("search", &[("tag", "slow build"), ("feature", "bench")]),
+        ("timeline", &[("feature", "api"), ("model", "opus"), ("outcome", "retried")]),
+    ] {
+        let html = server.page(page);
+        assert!(html.contains("<details class=\"fold\">") || page == "search", "{html}");
+        for (name, value) in options {
+            let select =
+                html.split(&format!("<select id=\"{name}\"")).nth(1).expect(name).split("</select>").next().unwrap();
+            assert!(select.contains(&format!("value=\"{value}\"")), "{page} {name} {value}: {select}");
+        }
+    }
+    base.write(".ralph/knowledge/odd.md", "---\ntitle: Odd\ntags: [\"a\\u202Eb\"]\n---\n\nOdd.\n");
+    assert!(!server.page("entries").contains("<option value=\"a\\u{202e}b"), "it would turn the text around");
+    let asked = server.page("entries?tag=cargo,+bench&feature=nobody");
+    for selected in ["value=\"cargo, bench\" selected", "value=\"nobody\" selected"] {
+        assert!(asked.contains(selected), "{selected}: {asked}");
+    }
+    assert!(asked.contains("Filters (2 set)"));
+}
+
+#[test]
+fn attempts_at_a_task_are_a_row_and_in_the_order_in_which_one_learns() {
+    let base = sample();
+    let server = PageProcess::start(&base);
+    let by_task = server.page("timeline?by=task");
+    assert_eq!(main_of(&by_task).matches(">Make the benches run<").count(), 1, "{by_task}");
+    let outcomes: Vec<&str> =
+        by_task.split("class=\"sr\">").skip(1).filter_map(|rest| rest.split(" </span>").next()).collect();
+    assert!(outcomes.windows(3).any(|found| found == ["failed", "failed", "done"]), "{outcomes:?}");
+    let task = server.page("task?id=t-benches");
+    let places: Vec<_> = (1..=3).map(|number| task.find(&format!(">Attempt {number}</a>"))).collect();
+    assert!(places.is_sorted() && places[0].is_some(), "{places:?}");
+}
+
+#[test]
+fn every_page_says_where_one_is_and_has_one_field_to_search() {
+    let base = sample();
+    let server = PageProcess::start(&base);
+    for page in ["", "features", "timeline", "entries", "search", "context", "health", "add"] {
+        let html = server.page(page);
+        assert_eq!(html.matches("type=\"search\"").count(), 1, "{page}");
+        assert!(html.contains(" · ralph-memory</title>") && html.contains("class=\"product\">ralph-memory<"), "{page}");
+    }
+    for (page, steps) in [
+        ("task?id=t-benches", &["href=\"features\"", "href=\"feature?id=bench\""][..]),
+        ("feature?id=bench", &["href=\"features\""]),
+        ("run?id=run-sample", &["href=\"timeline\""]),
+        ("entry?id=wal", &["href=\"entries\""]),
+        (
+            "entry?id=journal/run-sample/0001",
+            &["href=\"timeline\"", "href=\"feature?id=bench\"", "href=\"task?id=t-benches\""],
+        ),
+        ("edit?id=wal", &["href=\"entries\"", "href=\"entry?id=knowledge%2Fwal\""]),
+    ] {
+        let html = server.page(page);
+        let trail = html.split("<nav class=\"trail\"").nth(1).expect(page).split("</nav>").next().unwrap();
+        let places: Vec<_> = steps.iter().map(|step| trail.find(step)).collect();
+        assert!(places.is_sorted() && places[0].is_some(), "{page}: {trail}");
+    }
+}
+
+#[test]
+fn lists_show_a_line_of_each_entry_and_what_became_of_it() {
+    let base = sample();
+    let page = PageProcess::start(&base).page("entries");
+    let row = page.split("<li class=\"row\">").find(|row| row.contains("Benches need nightly")).unwrap();
+    assert!(row.contains("Use cargo +nightly bench.") && row.contains("in 3 contexts, 1 succeeded, 2 failed"), "{row}");
+}
+
+/// Returns the value of a hidden field of a page.
+fn hidden<'a>(html: &'a str, name: &str) -> &'a str {
+    let value = html.split(&format!("name=\"{name}\" value=\"")).nth(1).unwrap_or_else(|| panic!("{name}: {html}"));
+    value.split('"').next().unwrap()
+}
+
+#[test]
+fn an_entry_is_added_edited_and_replaced_by_forms() {
+    let base = TestBase::new();
+    let server = PageProcess::start(&base);
+    let token = format!("token={}", server.token);
+    assert_eq!(server.post("add", "title=A&body=B", &[]).status, 403, "without the token");
+    let refused = server.post("add", &format!("{token}&title=&body=The+port+is+%3Cb%3E8443."), &[]);
+    assert!(refused.status == 400 && refused.body.contains("role=\"alert\""), "{refused:?}");
+    assert!(refused.body.contains("The port is &#60;b&#62;8443."), "what was typed stays: {}", refused.body);
+    assert_harmless("add", &refused.body);
+    let fields =
+        "title=Port+of+the+proxy&body=%0D%0A%C3%89+8443.%0D%0ANot+443.&tags=proxy,+net&category=pitfall&feature=web";
+    let added = server.post("add", &format!("{token}&{fields}"), &[]);
+    assert!(
+        added.status == 303 && added.head.contains("location: entry?id=knowledge%2fport-of-the-proxy&done=add"),
+        "{added:?}"
+    );
+    let file = ".ralph/knowledge/port-of-the-proxy.md";
+    for text in ["É 8443.\nNot 443.\n", "[proxy, net]", "category: pitfall", "feature: web", "source: human"] {
+        assert!(base.read(file).contains(text), "{text}: {}", base.read(file));
+    }
+    // An edit of the text that was shown, with a line end at its beginning, which a browser drops.
+    let form = server.page("edit?id=port-of-the-proxy");
+    assert!(form.contains(">\n&#201; 8443.\nNot 443.\n</textarea>"), "{form}");
+    let seen = hidden(&form, "seen").to_owned();
+    let before = base.read(file);
+    let edit = |seen: &str, title: &str, body: &str| {
+        let fields = format!("{token}&id=port-of-the-proxy&seen={seen}&title={title}&tags=proxy,+net&body={body}");
+        server.post("edit", &fields, &[])
+    };
+    assert_eq!(edit(&seen, "Port+of+the+proxy", "%C3%89+8443.%0D%0ANot+443.").status, 303);
+    assert_eq!(base.read(file), before, "nothing was changed");
+    assert_eq!(edit(&seen, "Ports+of+the+proxy", "%C3%89+9443.").status, 303);
+    let renamed = ".ralph/knowledge/ports-of-the-proxy.md";
+    assert!(base.read(renamed).contains("É 9443.\n") && !base.read(renamed).contains("443.\nNot"));
+    let listed = base.run(["undo", "--list", "--json"]).json(0);
+    assert_eq!(listed["operations"].as_array().unwrap().len(), 2, "an edit is one operation: {listed}");
+    // Somebody else has changed it since.
+    let conflict = edit(&seen, "Ports+of+the+proxy", "Mine.");
+    assert!(conflict.status == 409 && conflict.body.contains("Mine."), "{conflict:?}");
+    assert!(!base.read(renamed).contains("Mine."));
+    let seen = hidden(&conflict.body, "seen").to_owned();
+    assert_eq!(edit(&seen, "Ports+of+the+proxy", "Mine.").status, 303, "with the text that there is now");
+    assert!(base.read(renamed).contains("Mine."));
+    // Replaced.
+    let form = server.page("add?supersedes=ports-of-the-proxy");
+    assert_eq!(hidden(&form, "supersedes"), "knowledge/ports-of-the-proxy");
+    let fields = "supersedes=knowledge%2Fports-of-the-proxy&title=No+proxy&tags=proxy&body=It+is+gone.";
+    assert_eq!(server.post("add", &format!("{token}&{fields}"), &[]).status, 303);
+    assert!(server.page("entry?id=ports-of-the-proxy").contains("superseded"));
+    assert!(server.page("entry?id=no-proxy").contains("data-copy=\".ralph/knowledge/no-proxy.md\""));
+}
+
+#[test]
+fn a_form_refuses_a_text_that_it_could_not_give_back() {
+    let base = TestBase::new();
+    base.entry("odd", "Odd", "x", "a\u{202e}b");
+    base.entry("titled", "a\u{202e}b", "x", "Odd in its title.");
+    base.entry("even", "Even", "x", "a\u{200b}b\u{fffd}\u{1f600}");
+    let server = PageProcess::start(&base);
+    for id in ["odd", "titled"] {
+        let refused = server.get(&format!("edit?id={id}"));
+        assert!(refused.status == 400 && refused.body.contains("in an editor"), "{refused:?}");
+    }
+    assert!(server.page("edit?id=even").contains("a&#8203;b&#65533;&#128512;\n</textarea>"));
+    assert_ne!(server.get("edit?id=journal/run-a/0001").status, 200);
+    assert_eq!(server.get("edit?id=nobody").status, 404);
+}
+
+#[test]
+fn undo_says_what_it_took_back_where_it_was_pressed_and_asks_before_many_files() {
+    let base = TestBase::new();
+    base.run(["add", "Few", "--tags", "a", "--body", "One file."]).says(0, "created");
+    let server = PageProcess::start(&base);
+    let undo = |more: &str| {
+        let answer = server.post("undo", &format!("token={}&{more}", server.token), &[]);
+        assert_eq!(answer.status, 303, "{answer:?}");
+        let address = answer.head.split("location: ").nth(1).unwrap().split("\r\n").next().unwrap();
+        address.trim_start_matches("./").to_owned()
+    };
+    let pressed = |from: &str, title: &str| {
+        let listed = server.page(from);
+        let number = hidden(listed.split("action=\"undo\"").nth(1).unwrap(), "id").to_owned();
+        let page = server.page(&undo(&format!("id={number}&from={from}")));
+        assert!(page.contains(&format!("<h1 dir=\"auto\">{title}</h1>")), "{page}");
+        page.split("class=\"note good\"").nth(1).expect("a note").split("</form>").next().unwrap().to_owned()
+    };
+    let note = pressed("", "Now");
+    for text in ["Taken back:", "<code><bdi>add</bdi></code> · 1 file created", "knowledge/few.md", "<button>Redo<"] {
+        assert!(note.contains(text), "{text}: {note}");
+    }
+    let note = pressed("health", "Health");
+    assert!(note.contains("Brought back:") && note.contains("<button>Undo<"), "{note}");
+    // Many files.
+    let memory = base.memory();
+    {
+        let _operation = memory.operation("import");
+        for number in 0..12 {
+            memory
+                .add(&ralph_memory::Knowledge::new(format!("Note {number}"), ["n"], format!("Of {number}.")))
+                .unwrap();
+        }
+    }
+    let number = memory.operations().unwrap()[0].number;
+    let asked = undo(&format!("id={number}&from=health"));
+    assert_eq!(asked, format!("undo?id={number}&from=health"));
+    assert!(base.at(".ralph/knowledge/note-11.md").exists(), "nothing was taken back");
+    let page = server.page(&asked);
+    assert!(page.contains("Take back 12 files") && page.contains("knowledge/note-11.md"), "{page}");
+    assert_eq!(undo(&format!("id={number}&from=health&sure=1")), "health?done=undo&from=health");
+    assert!(!base.at(".ralph/knowledge/note-11.md").exists());
+    assert_eq!(server.get("undo?id=99").status, 404);
 }

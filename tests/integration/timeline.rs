@@ -432,7 +432,7 @@ fn the_tokens_and_the_cost_so_far_are_shown_everywhere() {
     run.wait_for("sonnet · 3,020 tokens · ");
     base.run(["show", &live.run_id]).says(0, "agent (3,020 tokens so far), ");
     let page = PageProcess::start(&base);
-    assert!(page.page("").contains("3,020 tokens so far"));
+    assert!(page.page("").contains("<dt>Tokens of the run</dt><dd>3,020</dd>"));
     let reader = Running::start(base.with(["log", "--follow", "--run", &live.run_id]).command());
     assert_eq!(reader.line(), format!("{}/1  Draw the map  sonnet", live.run_id));
 

@@ -3,11 +3,14 @@
 import { PAYLOADS } from "./hostile.mjs";
 import { axe, overflow } from "./pages.mjs";
 
-const PARTS = ["./", "features", "timeline", "entries", "search", "context", "health"];
+const PARTS = ["./", "features", "timeline", "timeline?by=task", "entries", "search", "context", "health", "add"];
 const FIELDS = {
   search: ["q", "tag", "kind", "feature", "scope", "category", "since", "until"],
-  timeline: ["feature", "run", "task", "outcome", "since", "before", "page"],
-  entries: ["tag", "feature", "kind", "scope", "page"],
+  timeline: ["feature", "run", "task", "outcome", "model", "by", "since", "until", "page"],
+  entries: ["tag", "feature", "category", "kind", "sort", "page"],
+  add: ["title", "body", "tags", "category", "feature", "supersedes"],
+  edit: ["id"],
+  undo: ["id", "from"],
   context: ["task", "task_id", "feature", "section", "description"],
   entry: ["id", "compare"],
   feature: ["name"],
@@ -18,8 +21,12 @@ const FIELDS = {
 /** Opens all pages, some at a time, at phone width. Returns the number of pages and how long the slowest took. */
 export async function attack(browser, site, ids, expect) {
   const plain = await browser.open(site.address);
-  await plain.page.goto(`${site.address}nothing-here`);
-  const frame = await plain.page.evaluate(frameOf);
+  // The page of the search has its field in the content.
+  const frames = {};
+  for (const path of ["nothing-here", "search"]) {
+    await plain.page.goto(`${site.address}${path}`);
+    frames[path] = await plain.page.evaluate(frameOf);
+  }
   await plain.close();
 
   const paths = [...PARTS, ...ids.map((id) => `entry?id=${encodeURIComponent(id)}`)];
@@ -56,7 +63,7 @@ export async function attack(browser, site, ids, expect) {
         Object.assign(slowest, { path, took });
       }
       expect("every page answers, if only that there is no such thing", [200, 400, 404].includes(response.status()), `${path}: ${response.status()}`);
-      const found = await page.evaluate(inspect, frame);
+      const found = await page.evaluate(inspect, frames[path.startsWith("search") && response.status() === 200 ? "search" : "nothing-here"]);
       found.wrong.push(...await overflow(page));
       // A page that was left while something was on its way to be reported.
       found.wrong.push(...seen.findings.splice(0));

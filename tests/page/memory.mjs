@@ -31,7 +31,7 @@ const KNOWLEDGE = [
     "Two transactions that lock stock first and cart second end in a deadlock (`40P01`). Lock in this order: **cart, stock, order**."],
   ["session-cookies-are-lax", "Session cookies are SameSite=Lax", "auth, cookies",
     { category: "code_structure", feature: "auth", age: 29 },
-    "With `Strict`, people who come back from the payment provider are signed out. With `None`, [[CSRF tokens are tied to the session]] would be the only defence."],
+    "With `Strict`, people who come back from the payment provider are signed out. Without it, [[CSRF tokens are tied to the session]] would be the only defence."],
   ["csrf-tokens-are-tied-to-the-session", "CSRF tokens are tied to the session", "auth, csrf",
     { category: "code_structure", feature: "auth", age: 28 },
     "A token is an HMAC of the session's id. It survives a restart and needs no table. [[knowledge/session-cookies-are-lax]] is the second line of defence."],

@@ -10,6 +10,7 @@ export const PAGES = [
   ["Features", "features", ["checkout", "auth", "imports", "search"]],
   ["Feature", "feature?id=checkout", ["Offer wallets at the checkout", "Refused to load the script", "src/orders/refund.rs"]],
   ["Timeline", "timeline", ["Offer wallets at the checkout", "Guess the encoding of a CSV file"]],
+  ["Timeline, by task", "timeline?by=task", ["Refund part of an order", "Outcomes, oldest first"]],
   ["Timeline, filtered", "timeline?feature=checkout&outcome=failed", ["Refund part of an order"]],
   ["Task", "task?id=t-refunds", ["Refund part of an order", "the history is lost", "cargo test --test refunds", "src/orders/refund.rs"]],
   ["Run", "run?id=run-b7719e02", ["Refund part of an order"]],
@@ -18,6 +19,10 @@ export const PAGES = [
   ["Entry", "entry?id=knowledge/order-states", ["States of an order", "The payment provider calls a webhook twice", "packed"]],
   ["Attempt", "entry?id=journal/run-b7719e02/0002", ["sum of refunds"]],
   ["Entry, compared with its first text", null, ["States of an order", "Earlier texts", "An order is"]],
+  ["Add an entry", "add", ["Text, in markdown"]],
+  ["Replace an entry", "add?supersedes=knowledge/order-states", ["The new entry replaces"]],
+  ["Edit an entry", "edit?id=knowledge/order-states", ["Only `src/orders/state.rs` changes a state."]],
+  ["Before an undo", "undo?id=1", ["Take back"]],
   ["Search", "search", []],
   ["Search, results", "search?q=order+paid+twice", ["The payment provider calls a webhook twice"]],
   ["Search, no result", "search?q=zyzzyva", []],
@@ -84,7 +89,7 @@ export function overflow(page) {
 function structure() {
   const wrong = [];
   const count = (selector) => document.querySelectorAll(selector).length;
-  for (const [selector, number] of [["h1", 1], ["main", 1], ["title", 1], ["html[lang]", 1]]) {
+  for (const [selector, number] of [["h1", 1], ["main", 1], ["head title", 1], ["html[lang]", 1]]) {
     if (count(selector) !== number) {
       wrong.push(`${count(selector)} elements ${selector} and not ${number}`);
     }
@@ -118,10 +123,13 @@ function structure() {
   return wrong;
 }
 
+/** The pages of a memory in which no agent has worked yet; the first one says the next step. */
+export const UNUSED = ["./", "features", "timeline", "entries", "search?q=proxy", "context", "health", "add"].map((path) => ({ name: path, path, says: path === "./" ? ["ralph-memory setup"] : [], status: 200 }));
+
 /** Every page at one width, light or dark. Calls `report(name of the page, what is wrong)`. */
-export async function everywhere(browser, site, size, scheme, report) {
+export async function everywhere(browser, site, size, scheme, report, pages = PAGES) {
   const window = await browser.open(site.address, { size, scheme });
-  for (const page of PAGES) {
+  for (const page of pages) {
     const wrong = [];
     try {
       await visit(window, site, page);

@@ -9,10 +9,10 @@ import { makeHostile } from "./hostile.mjs";
 import { everyPageByTab, journey } from "./keyboard.mjs";
 import { live, steady } from "./live.mjs";
 import { many } from "./many.mjs";
-import { makeMemory } from "./memory.mjs";
-import { PAGES, axe, everywhere, visit } from "./pages.mjs";
+import { makeMemory, matter, write } from "./memory.mjs";
+import { PAGES, UNUSED, axe, everywhere, visit } from "./pages.mjs";
 import { Program } from "./program.mjs";
-import { buttons, calm, crawl, fields, filters, mouse, times, typing, withoutScript } from "./use.mjs";
+import { buttons, calm, crawl, fields, filters, mouse, times, typing, withoutScript, writing } from "./use.mjs";
 
 const { values: options, positionals } = parseArgs({
   allowPositionals: true,
@@ -109,12 +109,33 @@ try {
   await group("Archive, restore and undo by button", (expect) => buttons(browser, site, folder, expect));
   await group("Archive, restore and undo without JavaScript", (expect) => buttons(browser, site, folder, expect, { script: false }));
   await group("Archive, restore and undo by keyboard", (expect) => buttons(browser, site, folder, expect, { keyboard: true }));
+  await group("Add, edit, replace, copy, and undo where it was pressed", (expect) => writing(browser, site, program, folder, expect));
+  await group("Add, edit, replace and undo without JavaScript", (expect) => writing(browser, site, program, folder, expect, { script: false }));
   await group("Live, while `run` goes on in another process", async (expect) => {
     const times = await live(browser, site, program, folder, scratch, expect);
     return `shown after ${Object.values(times).map((time) => `${time}`).join(", ")} ms`;
   });
   await group("Live: what is typed stays, slow pages, and the end of the server", (expect) => steady(browser, program, join(scratch, "steady"), expect));
   await site.stop();
+
+  for (const [name, entries] of [["nothing in it", 0], ["500 entries and no attempt", 500]]) {
+    await group(`A memory with ${name}: axe, structure, no sideways scrolling`, async (expect) => {
+      const unused = join(scratch, `unused-${entries}`);
+      mkdirSync(unused, { recursive: true });
+      program.run(unused, "init");
+      for (let number = 0; number < entries; number += 1) {
+        write(join(unused, ".ralph/knowledge", `fact-${number}.md`), matter([["title", `Fact ${number}`], ["tags", ["proxy", `part-${number % 40}`]], ["feature", `feature-${number % 7}`]], `The proxy of part ${number} restarts at night.`));
+      }
+      const unusedSite = await program.serve(unused);
+      for (const size of ["phone", "desk"]) {
+        for (const scheme of ["light", "dark"]) {
+          await everywhere(browser, unusedSite, size, scheme, (page, wrong) => expect(`${page}, ${size}, ${scheme}`, wrong.length === 0, wrong.join("\n       ")), UNUSED);
+        }
+      }
+      await unusedSite.stop();
+      return `${UNUSED.length} pages`;
+    });
+  }
 
   const hostile = join(scratch, "hostile");
   const ids = makeHostile(program.path, hostile, program.env);

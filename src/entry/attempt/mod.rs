@@ -375,7 +375,7 @@ pub struct Attempt {
 
 impl Sections {
     /// Returns why it failed, if anybody said so.
-    pub(crate) fn told_why(&self) -> Option<&str> {
+    pub fn told_why(&self) -> Option<&str> {
         Some(self.why_failed.trim()).filter(|why| !why.is_empty() && *why != NO_REPORT)
     }
 

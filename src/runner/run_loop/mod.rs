@@ -17,7 +17,7 @@ use crate::entry::attempt::Outcome;
 use crate::error::Result;
 use crate::journal::strategy::STUCK_AFTER;
 use crate::memory::{Memory, OpenAttempt, Run};
-use crate::recording::LiveWriter;
+use crate::recording::{LiveLimits, LiveWriter};
 use crate::text::{self, printed_command};
 
 /// A run that goes on.
@@ -47,7 +47,14 @@ impl<'a> RunLoop<'a> {
             command.refuse_model()?;
         }
         let run = Run { limit, has_own_model, ..run };
-        let live = LiveWriter::new(&memory.workspace, &run.id);
+        let limits = LiveLimits {
+            iteration: run.limit,
+            attempts: options.max_attempts,
+            cost_usd: options.max_cost,
+            tokens: options.max_tokens,
+            duration_secs: options.timeout.map(|timeout| timeout.as_secs()),
+        };
+        let live = LiveWriter::new(&memory.workspace, &run.id, limits);
         let (trouble, reported_unknown) = Default::default();
         let (current, titled) = (None, None);
         Ok(RunLoop { memory, options, assignment, run, live, current, titled, trouble, reported_unknown })

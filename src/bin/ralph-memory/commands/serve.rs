@@ -19,8 +19,8 @@ const PORT: u16 = 7171;
 
 /// Show the memory in a browser, until Ctrl-C
 ///
-/// Prints the address of a page on this machine. The address contains a secret: whoever has it can read the memory, and archive, restore
-/// and undo. Nobody else can, neither other users nor other pages. A second `serve` for the same memory prints the address of the first.
+/// Prints the address of a page on this machine. The address contains a secret: whoever has it can read the memory, and write, archive,
+/// restore and undo. Nobody else can, neither other users nor other pages. A second `serve` for the same memory prints the address of the first.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ralph-memory serve

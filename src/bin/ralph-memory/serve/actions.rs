@@ -12,7 +12,7 @@ use ralph_memory::{Id, Memory};
 use super::fields::PageFields;
 use super::guard::refusal;
 use super::links::with_query;
-use super::pages::{ARCHIVE, RESTORE, nothing};
+use super::pages::{ADD, ARCHIVE, EDIT, RESTORE, UNDO, change, error_page, is_large, nothing, refused_form, write};
 use super::site::SiteState;
 
 /// How long a form may take to arrive.
@@ -37,7 +37,8 @@ pub(super) async fn act(
         return refusal();
     }
     let opened = Arc::clone(&site);
-    let done = tokio::task::spawn_blocking(move || perform(&*opened.memory()?, action, fields.text("id"))).await;
+    let asked = fields.clone();
+    let done = tokio::task::spawn_blocking(move || perform(&*opened.memory()?, action, &asked)).await;
     match done {
         Ok(Ok(address)) => {
             site.changed();
@@ -48,13 +49,17 @@ pub(super) async fn act(
             let to = HeaderValue::try_from(address).unwrap_or(HeaderValue::from_static("./"));
             (StatusCode::SEE_OTHER, [(header::LOCATION, to)]).into_response()
         }
-        Ok(Err(error)) => site.page(StatusCode::OK, move |_| Err(error)).await,
+        Ok(Err(error)) => {
+            let status = error_page(&error).0;
+            site.page(status, move |context| refused_form(context, action, &fields, &error)).await
+        }
         Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
     }
 }
 
 /// Changes the memory, and returns the address of the page that shows it.
-fn perform(memory: &Memory, action: &str, id: &str) -> anyhow::Result<String> {
+fn perform(memory: &Memory, action: &str, fields: &PageFields) -> anyhow::Result<String> {
+    let id = fields.text("id");
     let parse = || Id::parse(id).ok_or_else(|| nothing("entry", id));
     let id = match action {
         ARCHIVE => {
@@ -63,11 +68,24 @@ fn perform(memory: &Memory, action: &str, id: &str) -> anyhow::Result<String> {
             id
         }
         RESTORE => memory.restore(&parse()?, None)?.id,
-        _ => {
-            let number = id.parse().map_err(|_| nothing("operation", id))?;
-            memory.undo(Some(number), false)?;
-            return Ok(with_query("health", [("done", action)]));
-        }
+        ADD => write(memory, fields)?,
+        EDIT => change(memory, fields)?,
+        _ => return take_back(memory, id, fields),
     };
     Ok(with_query("entry", [("id", id.as_str()), ("done", action)]))
+}
+
+/// Takes back an operation, and returns the address of the page on which that was asked for; or that of the page that asks whether one of
+/// many files is meant.
+fn take_back(memory: &Memory, id: &str, fields: &PageFields) -> anyhow::Result<String> {
+    let number: u64 = id.parse().map_err(|_| nothing("operation", id))?;
+    // Whoever names another page is sent to one of these.
+    let from = if fields.text("from") == "health" { "health" } else { "" };
+    let is_asked = fields.text("sure").is_empty()
+        && memory.operations()?.iter().any(|operation| operation.number == number && is_large(operation));
+    if is_asked {
+        return Ok(with_query(UNDO, [("id", id), ("from", from)]));
+    }
+    memory.undo(Some(number), false)?;
+    Ok(with_query(from, [("done", UNDO), ("from", from)]))
 }

@@ -1,7 +1,7 @@
 //! The fields of queries and forms: what a request asks for, and the inputs that make the request.
 #![allow(clippy::needless_pass_by_value, reason = "markup is made where it is passed")]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use axum::extract::Query;
 use axum::http::Uri;
@@ -10,8 +10,12 @@ use maud::{Markup, html};
 use ralph_memory::Kind;
 use serde::Deserialize;
 
-use super::html::field_value;
+use super::html::{acts, cut, field_value};
 use super::links::with_query;
+
+/// How many values are offered to choose from, and how much of each is shown, in characters.
+const MAX_CHOICES: usize = 300;
+const MAX_LABEL: usize = 60;
 
 /// The fields of a query or a form, by their names.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -100,9 +104,35 @@ impl PageFields {
     /// Returns an input for one of several values, each with its label.
     pub(super) fn choice(&self, name: &str, label: &str, choices: &[(&str, &str)]) -> Markup {
         let options = html! {
-            @for (value, label) in choices { option value=(value) selected[*value == self.text(name)] { (label) } }
+            @for (value, label) in choices { option value=(field_value(value)) selected[*value == self.text(name)] { (cut(label, MAX_LABEL)) } }
         };
         labelled(name, label, html! { select id=(name) name=(name) { (options) } })
+    }
+
+    /// Returns an input for one of the values that there are, but for those that a field cannot send back. The one that is asked for is among
+    /// them, whatever it is, and too many to choose from are typed.
+    pub(super) fn known_choice(&self, name: &str, label: &str, known: &BTreeSet<String>) -> Markup {
+        if known.len() > MAX_CHOICES {
+            return self.text_input(name, label);
+        }
+        let asked = Some(self.text(name)).filter(|asked| !known.contains(*asked) && !asked.is_empty());
+        let known = known.iter().map(String::as_str).filter(|value| !value.contains(acts));
+        let mut values: Vec<&str> = known.chain(asked).collect();
+        values.sort_by_key(|value| value.to_lowercase());
+        let choices: Vec<(&str, &str)> =
+            [("", "All")].into_iter().chain(values.into_iter().map(|value| (value, value))).collect();
+        self.choice(name, label, &choices)
+    }
+
+    /// Returns the filters of a list, which are folded where the window is narrow. `names` are those of their fields.
+    pub(super) fn folded(&self, names: &[&str], filters: Markup) -> Markup {
+        let set = names.iter().filter(|name| !self.text(name).is_empty()).count();
+        html! {
+            details.fold {
+                summary { "Filters" @if set > 0 { " (" (set) " set)" } }
+                (filters)
+            }
+        }
     }
 
     /// Returns the input for the archive.

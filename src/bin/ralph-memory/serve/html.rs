@@ -1,19 +1,22 @@
 //! The parts that pages are made of. Every text of an entry comes through `maud`, which escapes it; what a browser acts on without markup,
 //! such as a change of direction, is made visible when the page is finished (`layout`).
 
+use std::collections::HashMap;
 use std::fmt::{Display, Write as _};
 use std::time::Duration;
 
 use maud::{Markup, PreEscaped, Render, html};
 use ralph_memory::entry::{EntrySummary, Outcome};
-use ralph_memory::memory::SemanticStatus;
+use ralph_memory::memory::{SemanticStatus, Usage};
 use ralph_memory::text::shorten;
 use ralph_memory::{Id, Kind, Memory, Problem};
 
-use super::charts::bar;
+use super::charts::{bar, outcome_class};
 use super::links::{entry_address, page_of, with_query};
 use crate::activity::grouped;
 
+/// The length of the line that a list shows of an entry, in characters.
+pub(super) const EXCERPT: usize = 220;
 /// The longest title outside of its own page, in characters.
 const MAX_TITLE: usize = 160;
 
@@ -27,11 +30,14 @@ pub(super) struct PageContext<'a> {
 }
 
 /// A finished page without its frame.
+#[derive(Default)]
 pub(super) struct HtmlPage {
     /// Its heading.
     pub(super) title: String,
     /// The part of the navigation that it belongs to.
     pub(super) part: &'static str,
+    /// The links between the first page of that part and this one; `None` for a first page.
+    pub(super) trail: Option<Vec<Markup>>,
     pub(super) main: Markup,
     /// Whether it is loaded again when the memory changes.
     pub(super) is_live: bool,
@@ -42,10 +48,15 @@ pub(super) fn isolated(text: &str) -> Markup {
     html! { bdi { (text) } }
 }
 
+/// Returns whether a character acts on whoever reads it: a control character, and one that changes the direction.
+pub(super) fn acts(character: char) -> bool {
+    character.is_control() || matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
 /// Returns a text as the value of a field, which a form sends back as it is: `layout` makes characters visible that nobody sees, and leaves
-/// references alone. Control characters and those that change the direction have none: they would act on whoever reads the field.
+/// references alone. Those that [act](acts) on whoever reads the field have none.
 pub(super) fn field_value(text: &str) -> PreEscaped<String> {
-    with_references(text, |character| matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'))
+    with_references(text, acts)
 }
 
 /// Returns a text as the value of a field that nobody sees, with all its characters but control characters.
@@ -145,13 +156,7 @@ pub(super) fn dash() -> Markup {
 
 /// Returns the badge of an outcome.
 pub(super) fn outcome_badge(outcome: Outcome) -> Markup {
-    let class = match outcome {
-        Outcome::Done => "good",
-        Outcome::Failed | Outcome::Error => "bad",
-        Outcome::Blocked | Outcome::Retried => "warn",
-        Outcome::Partial | Outcome::Interrupted => "plain",
-    };
-    badge(class, outcome.as_str())
+    badge(outcome_class(outcome), outcome.as_str())
 }
 
 /// Returns a share between 0 and 1 as a number and a bar.
@@ -187,61 +192,69 @@ pub(super) fn counted(count: usize, one: &str, many: &str) -> String {
     format!("{} {}", grouped(count), if count == 1 { one } else { many })
 }
 
-/// Returns a table that scrolls in its own box, which the keyboard reaches, from the cells of its rows. A heading that ends in `#` is that
-/// of numbers, one that ends in `~` that of texts which are not broken. The stylesheet hides the caption where a heading stands right before
-/// the table.
+/// Returns a table from the cells of its rows. A heading that ends in `#` is that of numbers, one that ends in `~` that of texts which are
+/// not broken. The stylesheet hides the caption where a heading stands right before the table. Where the window is narrow, each row becomes a
+/// block of lines, each with its heading; the roles say that it still is a table. A wide one scrolls in its own box, which the keyboard
+/// reaches.
 pub(super) fn table(caption: &str, headings: &[&str], rows: impl IntoIterator<Item = Vec<Markup>>) -> Markup {
-    table_of("", caption, headings, rows)
-}
-
-/// Returns a table of which each row becomes a block of lines where the window is narrow. The roles say what such a table still is.
-pub(super) fn stacking_table(caption: &str, headings: &[&str], rows: impl IntoIterator<Item = Vec<Markup>>) -> Markup {
-    table_of("stacking", caption, headings, rows)
-}
-
-fn table_of(sort: &str, caption: &str, headings: &[&str], rows: impl IntoIterator<Item = Vec<Markup>>) -> Markup {
     let class = |heading: &str| match heading.chars().last() {
         Some('#') => Some("num"),
         Some('~') => Some("line"),
         _ => None,
     };
+    let name = |heading: &str| heading.trim_end_matches(['#', '~']).to_owned();
     html! {
         div.scroll tabindex="0" role="region" aria-label=(caption) {
-            table class=[Some(sort).filter(|sort| !sort.is_empty())] role="table" {
+            table role="table" {
                 caption { (caption) }
                 thead role="rowgroup" { tr role="row" { @for heading in headings {
-                    th scope="col" role="columnheader" class=[class(heading)] { (heading.trim_end_matches(['#', '~'])) }
+                    th scope="col" role="columnheader" class=[class(heading)] { (name(heading)) }
                 } } }
                 tbody role="rowgroup" { @for row in rows { tr role="row" { @for (at, (cell, heading)) in row.iter().zip(headings).enumerate() {
                     @if at == 0 { th scope="row" role="rowheader" { (cell) } }
-                    @else { td role="cell" class=[class(heading)] { (cell) } }
+                    @else { td role="cell" class=[class(heading)] data-label=(name(heading)) { (cell) } }
                 } } } }
             }
         }
     }
 }
 
-/// Returns a list of entries, each with tags and dates.
-pub(super) fn entry_list(entries: &[EntrySummary]) -> Markup {
-    html! { ul.rows { @for entry in entries { li.row { (entry_row(entry)) } } } }
-}
-
-/// Returns an entry in a list.
-pub(super) fn entry_row(entry: &EntrySummary) -> Markup {
+/// Returns a list of entries, each with a line of its text, and with what became of the attempts that saw it.
+pub(super) fn entry_list(memory: &Memory, entries: &[EntrySummary]) -> Markup {
+    let excerpts = memory.excerpts(entries, "", EXCERPT);
+    let usage = usage_of(memory, entries);
     html! {
-        p.row-title { (entry_link(entry)) " " (entry_badges(entry)) }
-        (entry_meta(entry))
+        ul.rows { @for (entry, excerpt) in entries.iter().zip(&excerpts) {
+            li.row {
+                p.row-title { (entry_link(entry)) " " (entry_badges(entry)) }
+                // An event says all in its title.
+                @if !excerpt.is_empty() && *excerpt != entry.title { p dir="auto" { (excerpt) } }
+                (entry_meta(entry, &usage))
+            }
+        } }
     }
 }
 
-/// Returns what is known of an entry beside its title: what it is, the feature, when it changed, and its tags.
-pub(super) fn entry_meta(entry: &EntrySummary) -> Markup {
+/// Returns the usage of entries, which costs a look at all attempts, if knowledge is among these.
+pub(super) fn usage_of<'a>(memory: &Memory, entries: impl IntoIterator<Item = &'a EntrySummary>) -> HashMap<Id, Usage> {
+    let has_knowledge = entries.into_iter().any(|entry| entry.kind == Kind::Knowledge);
+    if has_knowledge { memory.usage() } else { HashMap::new() }
+}
+
+/// Returns what is known of an entry beside its title: what it is, the feature, when it changed, its use, and its tags.
+pub(super) fn entry_meta(entry: &EntrySummary, usage: &HashMap<Id, Usage>) -> Markup {
     let kind = if entry.kind == Kind::Journal { "attempt" } else { entry.kind.as_str() };
     html! {
         p.meta {
             @if let Some(category) = &entry.category { (isolated(&cut(category, 40))) } @else { (kind) }
             @if let Some(feature) = &entry.feature { " · " (named_link("feature", feature, feature)) }
             @if let Some(time) = entry.updated_at.as_deref().or(entry.created_at.as_deref()) { " · " (ShownTime(time)) }
+            @if let Some(usage) = usage.get(&entry.id) {
+                " · in " (counted(usage.recalls, "context", "contexts"))
+                @if usage.succeeded > 0 { ", " (usage.succeeded) " succeeded" }
+                @if usage.failed > 0 { ", " (usage.failed) " failed" }
+                @if usage.never_helped { " " (badge("warn", "never helped")) }
+            }
             (tags(&entry.tags))
         }
     }
@@ -287,7 +300,7 @@ pub(super) fn problems(problems: &[Problem]) -> Markup {
     }
 }
 
-/// Returns a message where there is no content.
+/// Returns a message where there is no content, in which commands stand between backticks.
 pub(super) fn empty(text: &str) -> Markup {
-    html! { p.empty { (text) } }
+    html! { p.empty { (with_code(text)) } }
 }

@@ -5,14 +5,16 @@ use ralph_memory::text::for_terminal;
 
 use super::html::HtmlPage;
 use super::links::with_query;
+use super::pages::SEARCH;
 
-/// The parts of the navigation, with the names of their pages.
-const PARTS: [(&str, &str); 7] = [
+/// The product's name, which every page bears.
+const PRODUCT: &str = env!("CARGO_PKG_NAME");
+/// The parts of the navigation, with the names of their pages. The search has its field on every page.
+const PARTS: [(&str, &str); 6] = [
     ("", "Now"),
     ("features", "Features"),
     ("timeline", "Timeline"),
     ("entries", "Entries"),
-    ("search", "Search"),
     ("context", "Context"),
     ("health", "Health"),
 ];
@@ -28,18 +30,19 @@ pub(super) fn document(page: &HtmlPage, project: &str, generation: u64) -> Strin
                 header.top {
                     a.brand href=("./") {
                         img src=("icon.svg") alt="" width="20" height="20";
-                        span { bdi { (project) } }
+                        span { span.product { (PRODUCT) } " " bdi { (project) } }
                     }
                     (navigation(page.part))
-                    (search_box())
+                    @if page.part != SEARCH { (search_box()) }
                 }
                 main id="main" tabindex="-1" {
                     @if page.is_live { p.note id="offline" role="status" hidden {} }
+                    (trail(page))
                     h1 dir="auto" { (page.title) }
                     div id="content" { (page.main) }
                 }
                 footer {
-                    p { "ralph-memory " (env!("CARGO_PKG_VERSION")) span.keys { " · press " kbd { "?" } " for keys" } }
+                    p { (PRODUCT) " " (env!("CARGO_PKG_VERSION")) span.keys { " · press " kbd { "?" } " for keys" } }
                 }
                 p.sr id="announce" aria-live="polite" role="status" {}
                 (keys())
@@ -56,7 +59,7 @@ fn head(page: &HtmlPage, project: &str) -> Markup {
             meta name="viewport" content="width=device-width, initial-scale=1";
             meta name="color-scheme" content="light dark";
             meta name="referrer" content="no-referrer";
-            title { (page.title) " · " (project) }
+            title { (page.title) " · " (project) " · " (PRODUCT) }
             link rel="icon" type="image/svg+xml" href=("icon.svg");
             link rel="stylesheet" href=("style.css");
             script src=("page.js") defer {}
@@ -72,6 +75,19 @@ fn navigation(part: &str) -> Markup {
                     li { a href=(with_query(name, [])) aria-current=[(name == part).then_some("page")] { (label) } }
                 }
             }
+        }
+    }
+}
+
+/// Returns the way from the first page of a part to a page below it.
+fn trail(page: &HtmlPage) -> Markup {
+    let part = PARTS.iter().find(|(name, _)| *name == page.part);
+    html! {
+        @if let Some(trail) = &page.trail {
+            nav.trail aria-label="Where you are" { ol {
+                @if let Some((name, label)) = part { li { a href=(with_query(name, [])) { (label) } } }
+                @for step in trail { li { (step) } }
+            } }
         }
     }
 }

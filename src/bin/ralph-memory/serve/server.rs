@@ -14,6 +14,7 @@ use axum::routing::{get, post};
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
+use ralph_memory::entry::MAX_FILE_BYTES;
 use ralph_memory::runner::Interrupt;
 use tokio::sync::Semaphore;
 
@@ -30,8 +31,8 @@ const MAX_CONNECTIONS: usize = 256;
 const HEAD_TIMEOUT: Duration = Duration::from_secs(5);
 /// The largest head of a request, in bytes.
 const MAX_HEAD: usize = 32 * 1024;
-/// The largest form, in bytes.
-const MAX_FORM: usize = 16 * 1024;
+/// The largest form, in bytes: an entry of which each byte takes three, and what is beside it.
+const MAX_FORM: usize = 3 * MAX_FILE_BYTES + 64 * 1024;
 /// The threads that make pages and change the memory.
 const MAX_THREADS: usize = 8;
 /// How often the interrupt is checked.

@@ -51,8 +51,19 @@
       if (element.textContent !== text) element.textContent = text;
     }
   };
-  relative(document);
+  // How long something has been going on.
+  const elapsed = (part) => {
+    for (const element of part.querySelectorAll("time.elapsed")) {
+      const seconds = Math.max(0, Math.floor((Date.now() - Date.parse(element.dateTime)) / 1000));
+      const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60];
+      const text = hours ? hours + " h " + minutes + " min" : minutes ? minutes + " min " + (seconds % 60) + " s" : seconds + " s";
+      if (!Number.isNaN(seconds) && element.textContent !== text) element.textContent = text;
+    }
+  };
+  const timed = (part) => { relative(part); elapsed(part); };
+  timed(document);
   setInterval(() => relative(document), 20e3);
+  setInterval(() => elapsed(document), 1e3);
 
   // A note on what was just done is for this view: whoever opens the address later did not do it.
   const address = location.href;
@@ -79,8 +90,8 @@
       const [heading, freshHeading] = [document, page].map((one) => one.querySelector("h1"));
       if (document.title !== page.title) document.title = page.title;
       if (heading && freshHeading && heading.innerHTML !== freshHeading.innerHTML) heading.replaceChildren(...freshHeading.childNodes);
-      relative(part);
-      relative(fresh);
+      timed(part);
+      timed(fresh);
       if (fresh.innerHTML === part.innerHTML) return false;
       const restore = keep(part);
       part.replaceChildren(...fresh.childNodes);
@@ -159,6 +170,13 @@
     form.addEventListener("input", () => { clearTimeout(later); later = setTimeout(search, 160); });
     form.addEventListener("submit", (event) => { event.preventDefault(); clearTimeout(later); search(); });
   }
+
+  document.addEventListener("click", async (event) => {
+    const button = event.target.closest("button[data-copy]");
+    if (!button) return;
+    const done = await navigator.clipboard.writeText(button.dataset.copy).then(() => true, () => false);
+    announce(button.textContent = done ? "Copied" : "The browser refused to copy");
+  });
 
   // Keys.
   const rows = () => [...document.querySelectorAll("#content .row a:first-of-type, #content tbody tr a:first-of-type")]

@@ -16,6 +16,7 @@ use super::super::html::{
     outcome_badge, problems, table, title,
 };
 use super::super::links::context_address;
+use super::forms::lines;
 use super::refused;
 
 /// How many attempts are searched for tasks that are not done, the newest, and how many of these are listed.
@@ -34,11 +35,6 @@ fn request(fields: &PageFields) -> Request {
     Request { task, budget: fields.number("tokens").map(Budget::tokens), ..Request::default() }
 }
 
-/// Returns the lines of a field as they were typed: browsers end each with two characters.
-fn lines(field: &str) -> String {
-    field.replace("\r\n", "\n").replace('\r', "\n")
-}
-
 /// Makes the page: the context of a task, or without one the tasks that are not done and the briefing of a session.
 pub(super) fn context(context: &PageContext<'_>, fields: &PageFields) -> anyhow::Result<HtmlPage> {
     let main = html! {
@@ -50,7 +46,7 @@ pub(super) fn context(context: &PageContext<'_>, fields: &PageFields) -> anyhow:
             (briefing(context))
         }
     };
-    Ok(HtmlPage { title: "Context".to_owned(), part: "context", main, is_live: false })
+    Ok(HtmlPage { title: "Context".to_owned(), part: "context", main, ..HtmlPage::default() })
 }
 
 fn of_task(context: &PageContext<'_>, request: &Request) -> Markup {
@@ -178,7 +174,7 @@ fn listed(page: &PageContext<'_>, heading: &str, [one, many]: [&str; 2], why: &s
         @if !ids.is_empty() {
             h2 { (heading) " " span.quiet { "(" (counted(ids.len(), one, many)) ")" } }
             @if !why.is_empty() { p { (why) } }
-            (entry_list(&page.memory.summaries(ids)))
+            (entry_list(page.memory, &page.memory.summaries(ids)))
         }
     }
 }

@@ -1,13 +1,15 @@
 //! The list of entries, with filters and tags.
 
 use std::cmp::Reverse;
+use std::collections::BTreeSet;
 
 use maud::{Markup, html};
-use ralph_memory::Kind;
 use ralph_memory::memory::{EntryFilter, EntrySort, ListResult};
+use ralph_memory::{Kind, Memory};
 
 use super::super::fields::PageFields;
 use super::super::html::{HtmlPage, PageContext, counted, cut, empty, entry_list, isolated, problems};
+use super::ADD;
 
 /// How many entries a page shows.
 const PER_PAGE: usize = 50;
@@ -35,29 +37,59 @@ pub(super) fn entries(context: &PageContext<'_>, fields: &PageFields) -> anyhow:
     let page = fields.list_page(in_all, PER_PAGE);
     let shown: Vec<_> = listed.entries.drain(..).skip(page.offset()).take(PER_PAGE).collect();
     let main = html! {
-        (filters(fields))
+        (filters(context, fields))
         div id="results" {
-            p.lead role="status" { (page.lead(&counted(in_all, "entry", "entries"))) }
-            @if shown.is_empty() { (empty("No entry matches. Change the filters, or add knowledge with ralph-memory add.")) }
-            @else { (entry_list(&shown)) }
+            div.with-button {
+                p.lead role="status" { (page.lead(&counted(in_all, "entry", "entries"))) }
+                a.button href=(ADD) { "Add an entry" }
+            }
+            @if shown.is_empty() { (empty("No entry matches. Change the filters, or add one.")) }
+            @else { (entry_list(context.memory, &shown)) }
             (page.pager(fields, "entries"))
             (all_tags(fields, &listed))
             (problems(&listed.problems))
         }
     };
-    Ok(HtmlPage { title: "Entries".to_owned(), part: "entries", main, is_live: true })
+    Ok(HtmlPage { title: "Entries".to_owned(), part: "entries", main, is_live: true, ..HtmlPage::default() })
 }
 
-fn filters(fields: &PageFields) -> Markup {
-    html! {
-        form.filters action="entries" method="get" {
-            (fields.choice("kind", "Kind", &[("", "Knowledge"), ("journal", "Attempts"), ("all", "All")]))
-            (fields.list_input("tag", "Tags"))
-            (fields.text_input("feature", "Feature"))
-            (fields.text_input("category", "Category"))
-            (fields.choice("sort", "Sort by", &SORTS))
-            (fields.archive_input())
-            div { button { "Filter" } }
+/// The names of the filters.
+const FILTERS: [&str; 5] = ["kind", "tag", "feature", "category", "archived"];
+
+fn filters(context: &PageContext<'_>, fields: &PageFields) -> Markup {
+    let known = KnownValues::of(context.memory);
+    fields.folded(
+        &FILTERS,
+        html! {
+            form.filters action="entries" method="get" {
+                (fields.choice("kind", "Kind", &[("", "Knowledge"), ("journal", "Attempts"), ("all", "All")]))
+                (fields.known_choice("tag", "Tag", &known.tags))
+                (fields.known_choice("feature", "Feature", &known.features))
+                (fields.known_choice("category", "Category", &known.categories))
+                (fields.choice("sort", "Sort by", &SORTS))
+                (fields.archive_input())
+                div { button { "Filter" } }
+            }
+        },
+    )
+}
+
+/// The values by which entries can be filtered.
+pub(super) struct KnownValues {
+    pub(super) tags: BTreeSet<String>,
+    pub(super) features: BTreeSet<String>,
+    categories: BTreeSet<String>,
+}
+
+impl KnownValues {
+    pub(super) fn of(memory: &Memory) -> KnownValues {
+        let listed = memory.list(&EntryFilter { archived: true, ..EntryFilter::default() });
+        let (features, categories): (Vec<_>, Vec<_>) =
+            listed.entries.into_iter().map(|entry| (entry.feature, entry.category)).unzip();
+        KnownValues {
+            tags: listed.tags.into_keys().collect(),
+            features: features.into_iter().flatten().collect(),
+            categories: categories.into_iter().flatten().collect(),
         }
     }
 }

@@ -10,12 +10,13 @@ use similar::{ChangeTag, TextDiff};
 
 use super::super::fields::PageFields;
 use super::super::html::{
-    HtmlPage, PageContext, ShownTime, badge, cut, entry_badges, id_link, isolated, named_link, problems, tags, title,
+    HtmlPage, PageContext, ShownTime, badge, cut, entry_badges, hidden_value, id_link, isolated, named_link, problems,
+    tags, title,
 };
 use super::super::links::{entry_address, with_query};
 use super::super::markdown::{Targets, linked_files, rendered};
 use super::attempts::attempt_content;
-use super::{ARCHIVE, RESTORE, button, nothing, said};
+use super::{ADD, ARCHIVE, EDIT, RESTORE, button, nothing, said};
 
 /// How many links, earlier texts or files are listed.
 const MAX_LISTED: usize = 100;
@@ -55,13 +56,22 @@ pub(super) fn entry(context: &PageContext<'_>, fields: &PageFields) -> anyhow::R
         (versions(context, entry, fields.text("compare")))
         (details(entry))
     };
-    Ok(HtmlPage { title: short, part: "entries", main, is_live: true })
+    let part = if entry.summary.kind == Kind::Journal { "timeline" } else { "entries" };
+    Ok(HtmlPage { title: short, part, trail: Some(trail(entry)), main, is_live: true })
+}
+
+/// Returns the links to what an entry belongs to.
+fn trail(entry: &EntryView) -> Vec<Markup> {
+    let named = |page, name: &Option<String>| name.as_ref().map(|name| named_link(page, name, name));
+    let feature = named("feature", &entry.summary.feature);
+    let task = named("task", &entry.task_id).filter(|_| entry.summary.kind == Kind::Journal);
+    feature.into_iter().chain(task).collect()
 }
 
 /// Says what a form has just done to the entry, as long as that is so: the page may be opened or updated again.
 fn done_here(action: &str, archived: bool) -> Markup {
-    let is_so = if archived { ARCHIVE } else { RESTORE };
-    html! { @if action == is_so { (said(action)) } }
+    let is_so = if archived { action == ARCHIVE } else { [RESTORE, ADD, EDIT].contains(&action) };
+    html! { @if is_so { (said(action)) } }
 }
 
 /// Returns the entries to which the links of the text lead.
@@ -134,10 +144,19 @@ pub(super) fn fact(name: &str, value: Markup) -> Markup {
 }
 
 fn actions(context: &PageContext<'_>, entry: &EntryView) -> Markup {
+    let summary = &entry.summary;
+    let id = summary.id.as_str();
     let (action, label) =
-        if entry.summary.archived { (RESTORE, "Restore from the archive") } else { (ARCHIVE, "Move to the archive") };
+        if summary.archived { (RESTORE, "Restore from the archive") } else { (ARCHIVE, "Move to the archive") };
     html! {
-        div.actions { (button(context, action, entry.summary.id.as_str(), html! { (label) })) }
+        div.actions {
+            @if summary.kind == Kind::Knowledge && !summary.archived {
+                a.button href=(with_query(EDIT, [("id", id)])) { "Edit" }
+                a.button href=(with_query(ADD, [("supersedes", id)])) { "Replace" }
+            }
+            button.copy type="button" data-copy=(hidden_value(summary.path.as_str())) { "Copy the path" }
+            (button(context, action, &[("id", id)], html! { (label) }))
+        }
     }
 }
 

@@ -4,18 +4,20 @@ use std::collections::BTreeMap;
 
 use chrono::{Days, NaiveDate};
 use maud::{Markup, html};
+use ralph_memory::Memory;
 use ralph_memory::memory::{
     AttemptTotals, EntryFilter, FeatureStats, LogFilter, ModelStats, Stats, StatsFilter, TouchedFile,
 };
 
-use super::super::charts::columns;
+use super::super::charts::{Column, columns, outcome_class};
 use super::super::fields::PageFields;
 use super::super::html::{
-    HtmlPage, PageContext, ShownTime, badge, cell, counted, cut, dollars, empty, entry_list, id_link, isolated,
-    named_link, number, problems, rate, table, time_or_dash, title,
+    HtmlPage, PageContext, ShownTime, badge, cell, counted, cut, dollars, duration, empty, entry_list, id_link,
+    isolated, named_link, number, problems, rate, table, time_or_dash, title,
 };
-use super::attempts::{attempt_table, figures, optional};
-use super::nothing;
+use super::super::links::with_query;
+use super::attempts::{figures, optional, task_table};
+use super::{NO_ATTEMPT, nothing};
 
 /// How many features a page shows, and how many of its models, errors, files and days.
 const PER_PAGE: usize = 100;
@@ -31,24 +33,25 @@ const REST: &str = "ralph-memory stats --json";
 
 /// Makes the page of all features.
 pub(super) fn features(context: &PageContext<'_>, fields: &PageFields) -> anyhow::Result<HtmlPage> {
-    let stats = context.memory.stats(&StatsFilter::default());
+    let memory = context.memory;
+    let stats = memory.stats(&StatsFilter::default());
     let in_all = stats.features.len();
     let page = fields.list_page(in_all, PER_PAGE);
     let headings =
         ["Feature", "Attempts#", "Success rate", "Tasks~", "Streak#", "Cost#", "Tokens#", "Models", "Last attempt"];
     let rows = stats.features.iter().skip(page.offset()).take(PER_PAGE).map(row);
     let main = html! {
-        @if in_all == 0 { (empty("No attempt yet, so there are no figures.")) }
+        @if in_all == 0 { (empty(NO_ATTEMPT)) }
         @else {
-            @if page.number == 1 { (figures(&stats.total.totals)) (days(&stats.days)) }
+            @if page.number == 1 { (figures(&stats.total.totals)) (days(memory, &stats.days, None)) }
             @if in_all > PER_PAGE { p.lead { (page.lead(&counted(in_all, "feature", "features"))) } }
             (table("Features, the one with the last attempt first", &headings, rows))
             (page.pager(fields, "features"))
         }
-        @if page.number == 1 { (errors(&stats)) (files(&stats)) }
+        @if page.number == 1 { (models(&stats, None)) (errors(&stats)) (files(&stats)) }
         (problems(&stats.problems))
     };
-    Ok(HtmlPage { title: "Features".to_owned(), part: "features", main, is_live: true })
+    Ok(HtmlPage { title: "Features".to_owned(), part: "features", main, is_live: true, ..HtmlPage::default() })
 }
 
 fn row(stats: &FeatureStats) -> Vec<Markup> {
@@ -111,64 +114,98 @@ pub(super) fn feature(context: &PageContext<'_>, fields: &PageFields) -> anyhow:
     listed.entries.iter_mut().for_each(|entry| entry.feature = None);
     let main = html! {
         (figures(&stats.total.totals))
-        (days(&stats.days))
-        @if stats.total.models.len() > 1 { (models(&stats)) }
+        (days(memory, &stats.days, Some(id)))
+        (models(&stats, Some(id)))
         @if !log.attempts.is_empty() {
-            h2 { "Attempts" }
-            @if log.in_all > MAX_ATTEMPTS { p.quiet { "The last " (MAX_ATTEMPTS) " of " (log.in_all) "." } }
-            (attempt_table("Attempts, newest first", &log.attempts, false))
+            h2 { "Tasks" }
+            @if log.in_all > MAX_ATTEMPTS {
+                p.quiet { "Those of the last " (MAX_ATTEMPTS) " attempts of " a href=(with_query("timeline", [("feature", id)])) { (log.in_all) } "." }
+            }
+            (task_table("Tasks, the one with the newest attempt first", &log.attempts, MAX_ATTEMPTS))
         }
         (errors(&stats))
         (files(&stats))
         @if n_entries > 0 {
             h2 { "Knowledge " span.quiet { "(" (counted(n_entries, "entry", "entries")) ")" } }
-            (entry_list(&listed.entries))
-            (more(n_entries, MAX_ENTRIES, "ralph-memory list --feature"))
+            (entry_list(memory, &listed.entries))
+            @if n_entries > MAX_ENTRIES { p { a href=(with_query("entries", [("feature", id)])) { "All " (counted(n_entries, "entry", "entries")) } } }
         }
         (problems(&stats.problems))
     };
-    Ok(HtmlPage { title: title(id), part: "features", main, is_live: true })
+    Ok(HtmlPage { title: title(id), part: "features", trail: Some(Vec::new()), main, is_live: true })
 }
 
-fn models(stats: &Stats) -> Markup {
+/// Returns the attempts by model, of one feature or of all.
+fn models(stats: &Stats, feature: Option<&str>) -> Markup {
+    let address = |model: &str| with_query("timeline", [("feature", feature.unwrap_or_default()), ("model", model)]);
     let rows = stats.total.models.iter().map(|ModelStats { model, totals }| {
-        let cost = optional(totals.cost_usd.map(dollars));
-        vec![isolated(model), cell(totals.attempts), rate(totals.success_rate), cost]
+        let tokens = totals.tokens_in.into_iter().chain(totals.tokens_out).reduce(u64::saturating_add);
+        vec![
+            html! { a href=(address(model)) { (isolated(&title(model))) } },
+            cell(totals.attempts),
+            rate(totals.success_rate),
+            optional(totals.duration_secs.map(duration)),
+            optional(totals.cost_usd.map(dollars)),
+            optional(tokens.map(number)),
+        ]
     });
-    html! { h2 { "Models" } (table("Attempts by model", &["Model", "Attempts#", "Success rate", "Cost#"], rows)) }
+    let headings = ["Model", "Attempts#", "Success rate", "Time#", "Cost#", "Tokens#"];
+    html! { @if !stats.total.models.is_empty() { h2 { "Models" } (table("Attempts by model", &headings, rows)) } }
 }
 
-/// Returns a chart of the last days, those without attempts included, with its numbers.
-fn days(days: &BTreeMap<NaiveDate, AttemptTotals>) -> Markup {
-    let Some(last) = days.keys().next_back().copied() else { return html! {} };
-    let shown = days.range(last.checked_sub_days(Days::new(MAX_DAYS - 1)).unwrap_or(last)..);
-    let first = shown.clone().next().map_or(last, |(date, _)| *date);
-    let dates = first.iter_days().take_while(|date| *date <= last);
-    let drawn: Vec<Vec<(&str, f64)>> = dates.map(|date| days.get(&date).map(parts).unwrap_or_default()).collect();
+/// The tops of the scale of a chart of counts.
+const COUNTS: [f64; 15] = [2.0, 4.0, 6.0, 10.0, 20.0, 40.0, 60.0, 100.0, 200.0, 400.0, 1e3, 2e3, 4e3, 1e4, 1e5];
+
+/// Returns a chart of the last days up to today, those without attempts included, with its numbers.
+fn days(memory: &Memory, days: &BTreeMap<NaiveDate, AttemptTotals>, feature: Option<&str>) -> Markup {
+    let today = memory.now().date_naive();
+    let earliest = today.checked_sub_days(Days::new(MAX_DAYS - 1)).unwrap_or(today);
+    let shown = days.range(earliest..=today);
+    let Some((first, _)) = shown.clone().next() else { return html! {} };
+    let address = |date: &NaiveDate| {
+        let date = date.to_string();
+        with_query(
+            "timeline",
+            [("feature", feature.unwrap_or_default()), ("since", date.as_str()), ("until", date.as_str())],
+        )
+    };
+    let column = |date: NaiveDate| Column {
+        parts: days.get(&date).map(parts).unwrap_or_default(),
+        title: format!(
+            "{date}: {}",
+            counted(days.get(&date).map_or(0, |totals| totals.attempts), "attempt", "attempts")
+        ),
+        address: address(&date),
+    };
+    let drawn: Vec<Column> = first.iter_days().take_while(|date| *date <= today).map(column).collect();
     let rows = shown.rev().map(|(date, totals)| {
-        vec![cell(date), cell(totals.attempts), cell(totals.succeeded), cell(totals.counted - totals.succeeded)]
+        let failed = totals.counted - totals.succeeded;
+        let link = html! { a href=(address(date)) { (date) } };
+        vec![link, cell(totals.attempts), cell(totals.succeeded), cell(failed), cell(totals.attempts - totals.counted)]
     });
+    let headings = ["Day", "Attempts#", "Succeeded#", "Failed#", "Not counted#"];
     html! {
         figure.card {
-            (columns("Attempts by day: those that succeeded, failed, and do not count", &drawn))
-            figcaption.meta { "Attempts by day, " (first) " to " (last) "; green succeeded, red failed, grey does not count." }
-            details { summary { "The numbers" } (table("Attempts by day", &["Day", "Attempts#", "Succeeded#", "Failed#"], rows)) }
+            figcaption.meta { "Attempts by day" }
+            (columns("Attempts by day and outcome; the table has the numbers", &drawn, &COUNTS, |value| value.to_string(), &[html! { (first) }, html! { "today" }]))
+            details { summary { "The numbers" } (table("Attempts by day", &headings, rows)) }
         }
     }
 }
 
 #[expect(clippy::cast_precision_loss, reason = "there are fewer attempts than that")]
 fn parts(totals: &AttemptTotals) -> Vec<(&'static str, f64)> {
-    let (good, counted, all) = (totals.succeeded, totals.counted, totals.attempts);
-    [("good", good), ("bad", counted - good), ("plain", all - counted)]
-        .map(|(class, count)| (class, count as f64))
-        .to_vec()
+    let of = |class: &str| {
+        let outcomes = totals.outcomes.iter().filter(|(outcome, _)| outcome_class(**outcome) == class);
+        outcomes.map(|(_, count)| count).sum::<usize>()
+    };
+    ["good", "warn", "bad", "plain"].map(|class| (class, of(class) as f64)).to_vec()
 }
 
 fn errors(stats: &Stats) -> Markup {
     html! {
         @if !stats.errors.is_empty() {
-            h2 { "Recurring errors" }
+            h2 id="errors" { "Recurring errors" }
             ul.rows {
                 @for error in stats.errors.iter().take(MAX_ERRORS) {
                     li.row {

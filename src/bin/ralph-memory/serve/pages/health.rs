@@ -51,12 +51,12 @@ pub(super) fn health(context: &PageContext<'_>, fields: &PageFields) -> anyhow::
         @if !never_helped.is_empty() {
             h2 { "Never helped" }
             p.lead { (counted(never_helped.len(), "entry was", "entries were")) " in contexts of attempts at several tasks that failed, and of none that succeeded." }
-            (entry_list(&never_helped[..never_helped.len().min(MAX_USELESS)]))
+            (entry_list(context.memory, &never_helped[..never_helped.len().min(MAX_USELESS)]))
             @if never_helped.len() > MAX_USELESS { p.quiet { "and " (never_helped.len() - MAX_USELESS) " more; ralph-memory list --never-helped lists them" } }
         }
-        (operations(context))
+        (operations(context, "health"))
     };
-    Ok(HtmlPage { title: "Health".to_owned(), part: "health", main, is_live: true })
+    Ok(HtmlPage { title: "Health".to_owned(), part: "health", main, is_live: true, ..HtmlPage::default() })
 }
 
 fn group(heading: &str, none: &str, found: &[&Problem]) -> Markup {

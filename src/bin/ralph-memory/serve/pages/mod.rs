@@ -7,6 +7,7 @@ mod context;
 mod entries;
 mod entry;
 mod features;
+mod forms;
 mod health;
 mod now;
 mod operations;
@@ -18,6 +19,9 @@ mod timeline;
 use axum::http::StatusCode;
 use maud::{Markup, html};
 
+pub(super) use forms::{change, write};
+pub(super) use operations::is_large;
+
 use super::fields::PageFields;
 use super::html::{HtmlPage, PageContext, cut, hidden_value};
 use crate::error::{self, NothingFound};
@@ -27,7 +31,7 @@ use crate::exit::Exit;
 pub(super) type MakePage = fn(&PageContext<'_>, &PageFields) -> anyhow::Result<HtmlPage>;
 
 /// The pages, by the names of their addresses.
-pub(super) const PAGES: [(&str, MakePage); 11] = [
+pub(super) const PAGES: [(&str, MakePage); 14] = [
     ("", now::now),
     ("features", features::features),
     ("feature", features::feature),
@@ -36,19 +40,31 @@ pub(super) const PAGES: [(&str, MakePage); 11] = [
     ("run", run::run),
     ("entries", entries::entries),
     ("entry", entry::entry),
-    ("search", search::search),
+    (SEARCH, search::search),
     ("context", context::context),
     ("health", health::health),
+    (ADD, forms::add),
+    (EDIT, forms::edit),
+    (UNDO, operations::undo),
 ];
+/// The page that is nothing but a search, and has the one field for it.
+pub(super) const SEARCH: &str = "search";
+/// What a page says where there is no attempt at all.
+const NO_ATTEMPT: &str =
+    "No attempt yet. `ralph-memory run` makes attempts, and `ralph-memory setup` lets your agent record its own.";
 
 pub(super) const ARCHIVE: &str = "archive";
 pub(super) const RESTORE: &str = "restore";
-const UNDO: &str = "undo";
+pub(super) const ADD: &str = "add";
+pub(super) const EDIT: &str = "edit";
+pub(super) const UNDO: &str = "undo";
 /// What forms change, by the names of their addresses, with what a page says when it is done.
-pub(super) const ACTIONS: [(&str, &str); 3] = [
+pub(super) const ACTIONS: [(&str, &str); 5] = [
     (ARCHIVE, "Moved to the archive."),
     (RESTORE, "Restored. A version that was live before is in the archive now."),
-    (UNDO, "Taken back. This can be redone."),
+    (ADD, "Written."),
+    (EDIT, "Changed."),
+    (UNDO, ""),
 ];
 
 /// Returns the error for something that there is not.
@@ -63,7 +79,7 @@ pub(super) fn missing() -> HtmlPage {
         p.lead { "There is no page with this address." }
         p { a href="./" { "Go to the first page" } " or " a href="search" { "search" } "." }
     };
-    HtmlPage { title: "Page not found".to_owned(), part: "-", main, is_live: false }
+    HtmlPage { title: "Page not found".to_owned(), part: "-", main, ..HtmlPage::default() }
 }
 
 /// Returns the page for an error, with the status of the answer.
@@ -76,16 +92,37 @@ pub(super) fn error_page(error: &anyhow::Error) -> (StatusCode, HtmlPage) {
         _ => (StatusCode::INTERNAL_SERVER_ERROR, "Something went wrong"),
     };
     let main = html! { (refused(error)) p { a href=("./") { "Go to the first page" } } };
-    (status, HtmlPage { title: title.to_owned(), part: "-", main, is_live: false })
+    (status, HtmlPage { title: title.to_owned(), part: "-", main, ..HtmlPage::default() })
 }
 
-/// Says what a form has just done to the memory, as long as that is the last change: the page may be opened or updated again.
+/// Returns the page that a form leads to if it is refused: itself, with what was typed, or the reason alone.
+pub(super) fn refused_form(
+    context: &PageContext<'_>,
+    action: &str,
+    fields: &PageFields,
+    error: &anyhow::Error,
+) -> anyhow::Result<HtmlPage> {
+    match action {
+        ADD => Ok(forms::add_again(fields, refused(error))),
+        EDIT => forms::edit_again(context, fields, refused(error)),
+        _ => Ok(error_page(error).1),
+    }
+}
+
+/// Says what a form has just taken or brought back, as long as that is the last change: the page may be opened or updated again.
 fn done(context: &PageContext<'_>, fields: &PageFields) -> Markup {
     let operations = context.memory.operations().unwrap_or_default();
     let last = operations.first().filter(|_| fields.text("done") == UNDO);
+    let change = |number: Option<u64>| operations.iter().find(|change| Some(change.number) == number);
+    let taken_back = last.and_then(|last| Some((last, "Taken back:", "Redo", change(last.undoes)?)));
+    let brought_back = last.and_then(|last| Some((last, "Brought back:", "Undo", change(last.redoes)?)));
     html! {
-        @if last.is_some_and(|last| last.undoes.is_some()) { (said(UNDO)) }
-        @if last.is_some_and(|last| last.redoes.is_some()) { (note("Brought back. This can be undone.")) }
+        @if let Some((last, what, label, change)) = taken_back.or(brought_back) {
+            div.note.good role="status" {
+                p { strong { (what) } " " (operations::summary(change)) }
+                div.actions { (operations::undo_button(context, last.number, fields.text("from"), label)) }
+            }
+        }
     }
 }
 
@@ -110,13 +147,20 @@ fn refused(error: &anyhow::Error) -> Markup {
     }
 }
 
-/// Returns a form of one button that changes something: an entry by its id, or an operation by its number.
-fn button(context: &PageContext<'_>, action: &str, id: &str, label: Markup) -> Markup {
+/// Returns a form of one button that changes something, with the fields that say what.
+fn button(context: &PageContext<'_>, action: &str, fields: &[(&str, &str)], label: Markup) -> Markup {
     html! {
         form method="post" action=(action) {
-            input type="hidden" name="token" value=(context.token);
-            input type="hidden" name="id" value=(hidden_value(id));
+            (hidden_fields(context.token, fields))
             button { (label) }
         }
+    }
+}
+
+/// Returns the fields of a form that nobody sees, with the token.
+fn hidden_fields(token: &str, fields: &[(&str, &str)]) -> Markup {
+    html! {
+        input type="hidden" name="token" value=(token);
+        @for (name, value) in fields { input type="hidden" name=(name) value=(hidden_value(value)); }
     }
 }

@@ -1,38 +1,120 @@
-//! The first page: runs in progress, stuck tasks, and the last attempts.
+//! The first page: what is running, what is stuck, what the memory was good for this week, and the last tasks.
 
+use chrono::Days;
 use maud::{Markup, html};
-use ralph_memory::memory::{Overview, StuckTask};
+use ralph_memory::memory::{EntryFilter, EntrySort, Overview, ReuseStats, StatsFilter, StuckTask};
+use ralph_memory::{Kind, Memory};
 
 use super::super::fields::PageFields;
-use super::super::html::{HtmlPage, PageContext, badge, counted, empty, isolated, problems, with_code};
-use super::attempts::{attempt_table, live_card, task_link};
+use super::super::html::{HtmlPage, PageContext, badge, counted, entry_list, isolated, number, problems, with_code};
+use super::super::links::with_query;
+use super::attempts::{is_running, live_cards, task_link, task_table};
 use super::done;
 use super::operations::operations;
 
-/// How many attempts are listed, and stuck tasks.
+/// How many tasks are listed, stuck ones and others, and how many attempts are searched for them.
 const SHOWN: usize = 12;
+const SEARCHED: usize = 60;
+/// How many entries are listed where there is no attempt.
+const ENTRIES: usize = 10;
+/// How many days count as this week.
+const WEEK: u64 = 7;
 
 /// Makes the page.
 pub(super) fn now(context: &PageContext<'_>, fields: &PageFields) -> anyhow::Result<HtmlPage> {
-    let Overview { live, stuck: stuck_tasks, log } = context.memory.overview(SHOWN);
+    let memory = context.memory;
+    let Overview { live, stuck: stuck_tasks, log } = memory.overview(SEARCHED);
     let main = html! {
         (done(context, fields))
-        (semantic(context))
-        @if live.is_empty() { (empty("No run in progress.")) }
-        @for run in &live { (live_card(run)) }
-        (stuck(&stuck_tasks))
-        h2 { "Last attempts" }
-        @if log.attempts.is_empty() { (empty("No attempt yet. A run, or an agent with the memory's tools, records them.")) }
+        @if context.semantic.as_ref().is_some_and(|status| status.wanted && !status.active) { (semantic(context)) }
+        @if log.in_all == 0 && live.is_empty() { (first_steps(memory)) }
         @else {
-            (attempt_table("The last attempts, newest first", &log.attempts, false))
-            @if log.in_all > log.attempts.len() {
-                p { a href=("timeline") { "All " (counted(log.in_all, "attempt", "attempts")) } }
+            @let active = live.iter().filter(|run| is_running(run)).count();
+            (at_a_glance(memory, active, stuck_tasks.len()))
+            (live_cards(memory, &live))
+            (stuck(&stuck_tasks))
+            @if !log.attempts.is_empty() {
+                h2 { "Last tasks" }
+                (task_table("The last tasks, the one with the newest attempt first", &log.attempts, SHOWN))
+                p { a href=(with_query("timeline", [])) { "All " (counted(log.in_all, "attempt", "attempts")) } }
             }
         }
-        (operations(context))
+        (operations(context, ""))
         (problems(&log.problems))
     };
-    Ok(HtmlPage { title: "Now".to_owned(), part: "", main, is_live: true })
+    Ok(HtmlPage { title: "Now".to_owned(), part: "", main, is_live: true, ..HtmlPage::default() })
+}
+
+/// Returns what a person wants to know first, each number with a link to what it counts.
+fn at_a_glance(memory: &Memory, running: usize, stuck: usize) -> Markup {
+    let since = memory.now().checked_sub_days(Days::new(WEEK));
+    let ReuseStats { facts, attempts, recovered, errors_again } =
+        memory.stats(&StatsFilter { since, ..StatsFilter::default() }).reuse;
+    let day = since.map(|since| since.date_naive().to_string()).unwrap_or_default();
+    let succeeded = with_query("timeline", [("by", "task"), ("outcome", "done"), ("since", &day)]);
+    let figure = |count: usize, address: &str, name: &str| {
+        let count = number(u64::try_from(count).unwrap_or(u64::MAX));
+        html! { div { dt { (name) } dd { @if count == "0" { (count) } @else { a href=(address) { (count) } } } } }
+    };
+    html! {
+        div.glance {
+            section.card aria-labelledby="at-present" {
+                h2 id="at-present" { "At present" }
+                dl.figures {
+                    (figure(running, "#running", "Running"))
+                    (figure(stuck, "#stuck", "Stuck"))
+                }
+            }
+            section.card aria-labelledby="this-week" {
+                h2 id="this-week" { "The memory this week" }
+                dl.figures {
+                    (figure(facts, "entries?sort=used", "Facts reused"))
+                    (figure(attempts, &succeeded, "Successes with a fact"))
+                    (figure(recovered, &succeeded, "Successes after a failure"))
+                    (figure(errors_again, "features#errors", "Errors met again"))
+                }
+            }
+        }
+    }
+}
+
+/// Says what to do where no agent has used the memory yet.
+fn first_steps(memory: &Memory) -> Markup {
+    let newest = EntryFilter { kind: Some(Kind::Knowledge), sort: Some(EntrySort::Updated), ..EntryFilter::default() };
+    let listed = memory.list(&newest).entries;
+    let connect = [
+        (
+            "ralph-memory setup",
+            "connects Claude Code, Codex or another agent that you talk to, which then reads and writes this memory",
+        ),
+        (
+            "ralph-memory run --task \"Fix the login\" --agent \"claude -p\"",
+            "lets an agent work until a task is done, and records each attempt",
+        ),
+    ];
+    html! {
+        section.card aria-labelledby="next" {
+            @if listed.is_empty() {
+                h2 id="next" { "This memory is empty" }
+                p { "Write down a fact that your agents should know, or take over what you have:" }
+                ul.steps {
+                    li { a.button href="add" { "Add an entry" } }
+                    li { code { "ralph-memory import" } " reads the notes of other tools" }
+                }
+                p { "Then let an agent use it:" }
+            } @else {
+                h2 id="next" { "Next: let an agent use what is here" }
+                p { "The memory has " a href=(with_query("entries", [])) { (counted(listed.len(), "entry", "entries")) } ", and no agent has recorded an attempt yet." }
+            }
+            ul.steps { @for (command, what) in connect { li { code { (command) } " " (what) } } }
+            @if !listed.is_empty() { p { a.button href="add" { "Add an entry" } } }
+        }
+        @if !listed.is_empty() {
+            h2 { "Last entries" }
+            (entry_list(memory, &listed[..listed.len().min(ENTRIES)]))
+            @if listed.len() > ENTRIES { p { a href=(with_query("entries", [])) { "All " (counted(listed.len(), "entry", "entries")) } } }
+        }
+    }
 }
 
 /// Returns the state of semantic search.
@@ -63,7 +145,7 @@ fn detail(detail: &str) -> &str {
 fn stuck(tasks: &[StuckTask]) -> Markup {
     html! {
         @if !tasks.is_empty() {
-            h2 { "Stuck" }
+            h2 id="stuck" { "Stuck" }
             ul.rows {
                 @for task in tasks.iter().take(SHOWN) {
                     li.row {

@@ -4,15 +4,29 @@ use maud::{Markup, html};
 use ralph_memory::entry::timestamp;
 use ralph_memory::memory::Operation;
 
-use super::super::html::{PageContext, ShownTime, counted, cut, isolated};
-use super::{UNDO, button};
+use super::super::fields::PageFields;
+use super::super::html::{HtmlPage, PageContext, ShownTime, counted, cut, isolated};
+use super::{UNDO, button, nothing};
 
 /// How many changes that hold, and how many that are taken back, are shown, and files of each.
 const MAX_SHOWN: usize = 5;
 const MAX_FILES: usize = 5;
+/// From how many files on a page asks before it takes a change back.
+const MANY: usize = 10;
 
-/// Returns the last changes, each with a button that goes back or forward; nothing where nothing was changed.
-pub(super) fn operations(context: &PageContext<'_>) -> Markup {
+/// Returns how many times an operation created, changed, moved or removed a file.
+fn size(operation: &Operation) -> usize {
+    operation.created + operation.changed + operation.moved + operation.removed
+}
+
+/// Returns whether somebody is asked before an operation is taken back.
+pub(in crate::serve) fn is_large(operation: &Operation) -> bool {
+    size(operation) >= MANY
+}
+
+/// Returns the last changes, each with a button that goes back or forward; nothing where nothing was changed. `from` is the page that they
+/// are on.
+pub(super) fn operations(context: &PageContext<'_>, from: &str) -> Markup {
     let operations = context.memory.operations().unwrap_or_default();
     let is_change = |operation: &&Operation| operation.undoes.is_none() && operation.redoes.is_none();
     let changes: Vec<&Operation> = operations.iter().filter(is_change).collect();
@@ -25,42 +39,69 @@ pub(super) fn operations(context: &PageContext<'_>) -> Markup {
     html! {
         @if !changes.is_empty() {
             h2 { "Last changes" }
-            ul.rows { @for change in shown { li.row { (row(context, change, undo)) } } }
+            ul.rows { @for change in shown { li.row.with-action { (row(context, change, undo, from)) } } }
             @if changes.len() > shown.len() {
-                p.quiet { "ralph-memory undo --list shows all " (operations.len()) "." }
+                p.quiet { code { "ralph-memory undo --list" } " shows all " (operations.len()) "." }
             }
         }
     }
 }
 
-/// Returns a change. `undo` is the operation that can be taken back to redo what it took back.
-fn row(context: &PageContext<'_>, operation: &Operation, undo: Option<u64>) -> Markup {
+/// Returns what an operation did, in a line.
+pub(super) fn summary(operation: &Operation) -> Markup {
     let counts = [
         (operation.created, "created"),
         (operation.changed, "changed"),
         (operation.moved, "moved"),
         (operation.removed, "removed"),
     ];
-    let number = operation.number.to_string();
     html! {
-        p.row-title { code { (isolated(&cut(&operation.command, 60))) } }
-        p.meta {
-            (ShownTime(&timestamp(operation.at)))
-            @for (count, what) in counts { @if count > 0 { " · " (counted(count, "file", "files")) " " (what) } }
-        }
-        p.meta {
-            @for file in operation.files.iter().take(MAX_FILES) { code { (isolated(&cut(file.as_str(), 120))) } " " }
-            @if operation.files.len() > MAX_FILES { "…" }
+        code { (isolated(&cut(&operation.command, 60))) }
+        @for (count, what) in counts { @if count > 0 { " · " (counted(count, "file", "files")) " " (what) } }
+        @for file in operation.files.iter().take(MAX_FILES) { " " code { (isolated(&cut(file.as_str(), 120))) } }
+        @if size(operation) > MAX_FILES.min(operation.files.len()) { " …" }
+    }
+}
+
+/// Returns a change. `undo` is the operation that can be taken back to redo what it took back.
+fn row(context: &PageContext<'_>, operation: &Operation, undo: Option<u64>, from: &str) -> Markup {
+    html! {
+        div {
+            p { (summary(operation)) }
+            p.meta {
+                (ShownTime(&timestamp(operation.at)))
+                @if operation.taken_back_by.is_some() { " · taken back" }
+                @else if let Some(reason) = &operation.refusal { " · cannot be taken back: " (isolated(reason)) }
+            }
         }
         @if let Some(by) = operation.taken_back_by {
-            p.meta { "Taken back." }
-            @if undo == Some(by) {
-                div.actions { (button(context, UNDO, &by.to_string(), html! { "Redo" span.sr { " change " (number) } })) }
-            }
-        } @else if let Some(reason) = &operation.refusal {
-            p.meta { "It cannot be taken back: " (isolated(reason)) }
-        } @else {
-            div.actions { (button(context, UNDO, &number, html! { "Undo" span.sr { " change " (number) } })) }
-        }
+            @if undo == Some(by) { (undo_button(context, by, from, "Redo")) }
+        } @else if operation.refusal.is_none() { (undo_button(context, operation.number, from, "Undo")) }
     }
+}
+
+/// Returns the button that takes back an operation, which may be an undo.
+pub(super) fn undo_button(context: &PageContext<'_>, number: u64, from: &str, label: &str) -> Markup {
+    let number = number.to_string();
+    let what = html! { (label) span.sr { " change " (number) } };
+    button(context, UNDO, &[("id", &number), ("from", from)], what)
+}
+
+/// Makes the page that asks before a change of many files is taken back.
+pub(super) fn undo(context: &PageContext<'_>, fields: &PageFields) -> anyhow::Result<HtmlPage> {
+    let (id, from) = (fields.text("id"), fields.text("from"));
+    let operations = context.memory.operations()?;
+    let operation = operations.iter().find(|operation| operation.number.to_string() == id);
+    let operation = operation.ok_or_else(|| nothing("operation", id))?;
+    let files = counted(size(operation), "file", "files");
+    let main = html! {
+        p.lead { (ShownTime(&timestamp(operation.at))) ", " code { (isolated(&cut(&operation.command, 60))) } " changed " (files) "." }
+        ul { @for file in &operation.files { li { code { (isolated(&cut(file.as_str(), 120))) } } } }
+        @if size(operation) > operation.files.len() { p.quiet { "and " (size(operation) - operation.files.len()) " more changes of files" } }
+        div.actions {
+            (button(context, UNDO, &[("id", id), ("from", from), ("sure", "1")], html! { "Take back " (files) }))
+            a.button href=(if from.is_empty() { "./" } else { "health" }) { "Leave it" }
+        }
+    };
+    Ok(HtmlPage { title: "Take this back?".to_owned(), part: "health", trail: Some(Vec::new()), main, is_live: false })
 }

@@ -5,7 +5,7 @@ use ralph_memory::memory::RunView;
 
 use super::super::fields::PageFields;
 use super::super::html::{HtmlPage, PageContext, ShownTime, cell, entry_list, outcome_badge, problems, table};
-use super::attempts::{attempt_table, duration_chart, figures, live_card, task_link};
+use super::attempts::{attempt_table, duration_chart, figures, live_cards, task_link};
 use super::entry::fact;
 use super::nothing;
 
@@ -20,19 +20,20 @@ pub(super) fn run(context: &PageContext<'_>, fields: &PageFields) -> anyhow::Res
             @if let Some(time) = &run.ended_at { (fact("Last activity", html! { (ShownTime(time)) })) }
         }
         (figures(&run.totals))
-        @for live in &run.live { (live_card(live)) }
+        (live_cards(context.memory, &run.live))
         (tasks(&run))
         @if !run.attempts.is_empty() {
             h2 { "Attempts" }
-            (duration_chart(&run.attempts))
+            (duration_chart(context.memory, &run.attempts))
             (attempt_table("Attempts, oldest first", &run.attempts, true))
         }
-        @if !run.knowledge.is_empty() { h2 { "Learned in it" } (entry_list(&run.knowledge)) }
+        @if !run.knowledge.is_empty() { h2 { "Learned in it" } (entry_list(context.memory, &run.knowledge)) }
         (problems(&run.problems))
     };
     Ok(HtmlPage {
         title: if run.id.starts_with("run-") { run.id } else { format!("Run {}", run.id) },
         part: "timeline",
+        trail: Some(Vec::new()),
         main,
         is_live: true,
     })

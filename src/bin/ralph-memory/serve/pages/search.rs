@@ -1,22 +1,26 @@
 //! Search: the entries that match, with the parts of their scores.
 
+use std::collections::HashMap;
+
 use maud::{Markup, html};
-use ralph_memory::{Hit, Query, Scope};
+use ralph_memory::memory::Usage;
+use ralph_memory::{Hit, Id, Query, Scope};
 
 use super::super::charts::bar;
 use super::super::fields::PageFields;
 use super::super::html::{
-    HtmlPage, PageContext, cell, counted, empty, entry_badges, entry_meta, field_value, marked, problems, table, title,
+    EXCERPT, HtmlPage, PageContext, cell, counted, empty, entry_badges, entry_meta, field_value, marked, problems,
+    table, title, usage_of,
 };
 use super::super::links::entry_address;
+use super::SEARCH;
+use super::entries::KnownValues;
 
 /// How many results a page shows, and at most.
 const STEP: usize = 20;
 const MAX_SHOWN: usize = 200;
 /// How many results are looked at for those of a time.
 const MAX_DATED: usize = 5_000;
-/// The length of the line that is shown of an entry, in characters.
-const EXCERPT: usize = 220;
 
 /// Returns whether an entry was last changed in the time that is asked for.
 fn is_in_time(fields: &PageFields, hit: &Hit) -> bool {
@@ -29,13 +33,14 @@ fn is_in_time(fields: &PageFields, hit: &Hit) -> bool {
 /// Makes the page.
 pub(super) fn search(context: &PageContext<'_>, fields: &PageFields) -> anyhow::Result<HtmlPage> {
     let main = html! {
-        (form(fields))
+        (form(context, fields))
         div id="results" { (results(context, fields)?) }
     };
-    Ok(HtmlPage { title: "Search".to_owned(), part: "search", main, is_live: false })
+    Ok(HtmlPage { title: "Search".to_owned(), part: SEARCH, main, ..HtmlPage::default() })
 }
 
-fn form(fields: &PageFields) -> Markup {
+fn form(context: &PageContext<'_>, fields: &PageFields) -> Markup {
+    let known = KnownValues::of(context.memory);
     let filters = ["kind", "tag", "feature", "scope", "since", "until", "archived"];
     let query = field_value(fields.text("q"));
     html! {
@@ -48,8 +53,8 @@ fn form(fields: &PageFields) -> Markup {
                 summary { "Filters" }
                 div.filters {
                     (fields.choice("kind", "Kind", &[("", "All"), ("knowledge", "Knowledge"), ("journal", "Attempts")]))
-                    (fields.list_input("tag", "Tags"))
-                    (fields.text_input("feature", "Feature"))
+                    (fields.known_choice("tag", "Tag", &known.tags))
+                    (fields.known_choice("feature", "Feature", &known.features))
                     (fields.text_input("scope", "Scope"))
                     (fields.date_input("since", "Changed since"))
                     (fields.date_input("until", "Changed until"))
@@ -79,6 +84,7 @@ fn results(context: &PageContext<'_>, fields: &PageFields) -> anyhow::Result<Mar
     let hits: Vec<&Hit> = found.hits.iter().filter(|hit| is_in_time(fields, hit)).collect();
     let page = &hits[..hits.len().min(shown)];
     let excerpts = context.memory.excerpts(page.iter().map(|hit| &hit.entry), &query.text, EXCERPT);
+    let usage = usage_of(context.memory, page.iter().map(|hit| &hit.entry));
     let best = hits.first().map_or(1.0, |hit| hit.score);
     let count = match (found.hits.len() < limit, limit) {
         (true, _) => counted(hits.len(), "entry", "entries"),
@@ -89,14 +95,21 @@ fn results(context: &PageContext<'_>, fields: &PageFields) -> anyhow::Result<Mar
         p.lead id="count" { (count) }
         @if page.is_empty() { (empty("Nothing found. Fewer or other words may help.")) }
         @else {
-            ol.rows { @for (hit, excerpt) in page.iter().zip(&excerpts) { li.row { (result(context, &query.text, hit, excerpt, best)) } } }
+            ol.rows { @for (hit, excerpt) in page.iter().zip(&excerpts) { li.row { (result(context, &query.text, hit, excerpt, best, &usage)) } } }
             @if hits.len() > shown { p { a href=(fields.with("n", &(shown + STEP).to_string()).address("search")) { "Show more" } } }
         }
         (problems(&found.problems))
     })
 }
 
-fn result(context: &PageContext<'_>, query: &str, hit: &Hit, excerpt: &str, best: f64) -> Markup {
+fn result(
+    context: &PageContext<'_>,
+    query: &str,
+    hit: &Hit,
+    excerpt: &str,
+    best: f64,
+    usage: &HashMap<Id, Usage>,
+) -> Markup {
     let memory = context.memory;
     let points = |value: f64| html! { (format!("{value:.3}")) };
     let parts = hit.explanation.iter();
@@ -110,7 +123,7 @@ fn result(context: &PageContext<'_>, query: &str, hit: &Hit, excerpt: &str, best
             (entry_badges(&hit.entry))
         }
         @if !excerpt.is_empty() { p dir="auto" { (marked(memory, excerpt, query)) } }
-        (entry_meta(&hit.entry))
+        (entry_meta(&hit.entry, usage))
         details {
             summary { "Score " (format!("{:.2}", hit.score)) span.sr { " of " bdi { (hit.entry.title.chars().take(80).collect::<String>()) } } }
             (table("The parts of the score", &["Part", "Points#", "Share of the best"], parts.chain(similarity)))

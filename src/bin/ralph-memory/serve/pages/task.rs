@@ -6,7 +6,7 @@ use ralph_memory::memory::{TaskState, TaskView};
 use super::super::fields::PageFields;
 use super::super::html::{HtmlPage, PageContext, badge, cut, entry_list, isolated, named_link, problems, title};
 use super::super::links::context_address;
-use super::attempts::{attempt_card, figures, live_card};
+use super::attempts::{attempt_card, figures, live_cards};
 use super::entry::fact;
 use super::nothing;
 
@@ -22,18 +22,22 @@ pub(super) fn task(context: &PageContext<'_>, fields: &PageFields) -> anyhow::Re
     let main = html! {
         (facts(&task))
         (figures(&task.totals))
-        @for run in &task.live { (live_card(run)) }
-        h2 { "Attempts" }
-        @if count > MAX_SHOWN { p.quiet { "The last " (MAX_SHOWN) " of " (count) ", newest first." } }
-        div.cards.wide {
-            @for (number, attempt) in (1..).zip(&task.attempts).skip(count.saturating_sub(MAX_SHOWN)).collect::<Vec<_>>().into_iter().rev() {
-                (attempt_card(&format!("Attempt {number}"), attempt))
+        (live_cards(context.memory, &task.live))
+        @if count > 0 {
+            h2 { "Attempts" }
+            p.quiet { @if count > MAX_SHOWN { "The last " (MAX_SHOWN) " of " (count) ", oldest first." } @else { "Oldest first." } }
+            div.cards.wide {
+                @for (number, attempt) in (1..).zip(&task.attempts).skip(count.saturating_sub(MAX_SHOWN)) {
+                    (attempt_card(&format!("Attempt {number}"), attempt))
+                }
             }
         }
-        @if !task.knowledge.is_empty() { h2 { "Learned during it" } (entry_list(&task.knowledge)) }
+        @if !task.knowledge.is_empty() { h2 { "Learned during it" } (entry_list(context.memory, &task.knowledge)) }
         (problems(&task.problems))
     };
-    Ok(HtmlPage { title: heading, part: "timeline", main, is_live: true })
+    let trail = task.feature.iter().map(|feature| named_link("feature", feature, feature)).collect();
+    let part = if task.feature.is_some() { "features" } else { "timeline" };
+    Ok(HtmlPage { title: heading, part, trail: Some(trail), main, is_live: true })
 }
 
 /// Returns the address of the context of the next attempt, if there is to be one.

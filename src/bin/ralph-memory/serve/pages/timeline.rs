@@ -3,11 +3,12 @@
 use chrono::{Days, NaiveTime};
 use maud::{Markup, html};
 use ralph_memory::entry::Outcome;
-use ralph_memory::memory::{Log, LogFilter};
+use ralph_memory::memory::{Log, LogFilter, StatsFilter};
 
 use super::super::fields::PageFields;
 use super::super::html::{HtmlPage, PageContext, counted, empty, problems};
-use super::attempts::{attempt_table, duration_chart};
+use super::NO_ATTEMPT;
+use super::attempts::{attempt_table, duration_chart, task_table};
 
 /// How many attempts a page shows.
 const PER_PAGE: usize = 50;
@@ -43,35 +44,46 @@ pub(super) fn timeline(context: &PageContext<'_>, fields: &PageFields) -> anyhow
     }
     let mut oldest_first = log.attempts.clone();
     oldest_first.reverse();
+    let is_filtered = FILTERS.iter().any(|name| !fields.text(name).is_empty());
     let main = html! {
-        (filters(fields))
+        (filters(context, fields))
         div id="results" {
             p.lead role="status" { (page.lead(&counted(log.in_all, "attempt", "attempts"))) }
-            @if log.attempts.is_empty() { (empty("No attempt matches.")) }
+            @if log.attempts.is_empty() { (empty(if is_filtered { "No attempt matches. Change the filters." } else { NO_ATTEMPT })) }
             @else {
-                (duration_chart(&oldest_first))
-                (attempt_table("Attempts, newest first", &log.attempts, false))
+                (duration_chart(context.memory, &oldest_first))
+                @if fields.text("by") == "task" { (task_table("Tasks, the one with the newest attempt first", &log.attempts, PER_PAGE)) }
+                @else { (attempt_table("Attempts, newest first", &log.attempts, false)) }
             }
             (page.pager(fields, "timeline"))
             (problems(&log.problems))
         }
     };
-    Ok(HtmlPage { title: "Timeline".to_owned(), part: "timeline", main, is_live: true })
+    Ok(HtmlPage { title: "Timeline".to_owned(), part: "timeline", main, is_live: true, ..HtmlPage::default() })
 }
 
-fn filters(fields: &PageFields) -> Markup {
-    let names = Outcome::WORDS.iter().map(|word| (*word, *word));
-    let outcomes: Vec<(&str, &str)> = [("", "All")].into_iter().chain(names).collect();
-    html! {
-        form.filters action="timeline" method="get" {
-            (fields.text_input("feature", "Feature"))
-            (fields.text_input("task", "Task id"))
-            (fields.text_input("run", "Run"))
-            (fields.choice("outcome", "Outcome", &outcomes))
-            (fields.text_input("model", "Model"))
-            (fields.date_input("since", "Since"))
-            (fields.date_input("until", "Until"))
-            div { button { "Filter" } }
-        }
-    }
+/// The names of the filters.
+const FILTERS: [&str; 7] = ["feature", "task", "run", "outcome", "model", "since", "until"];
+
+fn filters(context: &PageContext<'_>, fields: &PageFields) -> Markup {
+    let stats = context.memory.stats(&StatsFilter::default());
+    let features = stats.features.into_iter().filter_map(|stats| stats.feature).collect();
+    let models = stats.total.models.into_iter().map(|stats| stats.model).collect();
+    let outcomes = Outcome::WORDS.iter().map(|word| (*word).to_owned()).collect();
+    fields.folded(
+        &FILTERS,
+        html! {
+            form.filters action="timeline" method="get" {
+                (fields.choice("by", "Show", &[("", "Attempts"), ("task", "Tasks")]))
+                (fields.known_choice("feature", "Feature", &features))
+                (fields.known_choice("outcome", "Outcome", &outcomes))
+                (fields.known_choice("model", "Model", &models))
+                (fields.text_input("task", "Task id"))
+                (fields.text_input("run", "Run"))
+                (fields.date_input("since", "Since"))
+                (fields.date_input("until", "Until"))
+                div { button { "Filter" } }
+            }
+        },
+    )
 }
