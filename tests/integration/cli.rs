@@ -189,7 +189,7 @@ fn a_private_memory_is_invisible_to_the_team() {
     let shared = TestBase::new();
     git(&shared, &["init", "--quiet"]);
     git(&shared, &["add", "--all"]);
-    shared.run(["init", "--private"]).says(4, "git tracks files of `.ralph`, so this memory is shared already");
+    shared.run(["init", "--private"]).says(2, "git tracks files of `.ralph`, so this memory is shared already");
     git(&shared, &["rm", "-r", "--cached", "--quiet", "."]);
     shared.write(".gitignore", "!/.ralph/\n");
     shared.run(["init", "--private"]).says(6, "it includes `.ralph` again");
