@@ -130,7 +130,8 @@ class Page:
         kind = lambda i: ' class="n"' if i and numeric else ""
         line = lambda tag, cells: "<tr>" + "".join(f"<{tag}{kind(i)}>{prose(c)}</{tag}>" for i, c in enumerate(cells)) + "</tr>"
         self.html.append(f'<div class="wide"><table><thead>{line("th", head)}</thead><tbody>{"".join(line("td", r) for r in rows)}</tbody></table></div>')
-        self.markdown.append(table.table(head, rows))
+        lines = table.table(head, rows)
+        self.markdown.append(lines if numeric else lines.replace("---:", "---"))
 
     def document(self):
         policy = "default-src 'none'; style-src 'unsafe-inline'"
@@ -389,7 +390,7 @@ def speed(page, f):
     value = lambda b, k: getattr(b.cells.get(k), "value", None)
     rg = lambda b: value(b, "search_ms") / value(b, "search_rg") if value(b, "search_rg") else None
     groups = [(f"{b.n:,} entries", [(OURS, value(b, "search_ms")), (RG, rg(b)), (FTS5, b.fts.get("ten"))]) for b in f.speed]
-    page.raw(chart("A search in a new process", "ms of CPU time", groups, log=True))
+    page.raw(chart("A search in a new process", "ms of CPU time", groups))
     head = ["", *(f"{b.n:,} entries" for b in f.speed)]
     row = lambda name, get: [name, *(shown(get(b)) for b in f.speed)]
     quotient = lambda a, b: a / b if a and b else None
@@ -409,9 +410,9 @@ def beside(page, f):
               f"least of {ROUNDS} runs (this program and FTS5: of ten queries, as above).")
     names = [OURS, FTS5, *(k.name for k in peers.PEERS)]
     get = lambda n, k: f.notes.get(n, {}).get(k)
-    for title, unit, key in (("Time to take the notes over", "ms of CPU time", "take"), ("A search in a new process, of the notes", "ms of CPU time", "search"),
-                             ("Peak memory of a search", "MB", "search_mb"), ("Disk besides the notes", "MB", "disk")):
-        page.raw(chart(title, unit, [("", [(n, get(n, key)) for n in names])], log=True))
+    for title, unit, key, log in (("Time to take the notes over", "ms of CPU time", "take", True), ("A search in a new process, of the notes", "ms of CPU time", "search", True),
+                                  ("Peak memory of a search", "MB", "search_mb", False), ("Disk besides the notes", "MB", "disk", False)):
+        page.raw(chart(title, unit, [("", [(n, get(n, key)) for n in names])], log))
     columns = (("take over, ms CPU", "take"), ("elapsed", "take_wall"), ("MB", "take_mb"), ("search, ms CPU", "search"), ("elapsed", "search_wall"), ("MB", "search_mb"), ("disk, MB", "disk"))
     rows = [[n, *(shown(get(n, k)) for _, k in columns), shown(f.installed[n] / 1e6) if n in f.installed else "–"] for n in names]
     page.table(["", *(c for c, _ in columns), "installed, MB"], rows)

@@ -16,6 +16,7 @@ sys.dont_write_bytecode = True
 import table  # noqa: E402
 
 PATIENCE = 120  # Seconds that a server may take to answer.
+WORD = re.compile(r"\w{3,}")
 
 
 class Absent(Exception):
@@ -109,8 +110,9 @@ class Peer:
 
 class BasicMemory(Peer):
     name, package = "basic-memory", "basic-memory, from PyPI"
-    way = ("`project add` indexes the folder of markdown files; `tool search-notes` searches in a new process; the ranking asks its MCP server's `search_notes`. Full "
-           "text alone: its search by meaning needs a model, which it downloads at the first use")
+    way = ("`project add` indexes the folder of markdown files; `tool search-notes` searches in a new process; the ranking asks its MCP server's `search_notes` "
+           "for the task's title or the question, since a longer text finds less, and where that finds nothing, for its words joined by OR, as its help proposes. Full text alone: its "
+           "search by meaning needs a model, which it downloads at the first use")
 
     def install(self):
         self.program = os.path.join(self.folder, "bin", "basic-memory")
@@ -141,8 +143,14 @@ class BasicMemory(Peer):
         run = {}
         with Server(self.argv(home, "mcp", "--project", "bench")) as server:
             for q in queries:
-                text = server.call("search_notes", {"query": q["text"], "project": "bench", "page_size": 10, "output_format": "json"})
-                run[q["id"]] = [os.path.basename(h["file_path"])[:-3] for h in json.loads(text)["results"]]
+                first = q["text"].split("\n")[0]
+                # Lower case: in capitals, some words are operators.
+                words = " OR ".join(dict.fromkeys(w.lower() for w in WORD.findall(first)))
+                for text in (first, words):
+                    answer = server.call("search_notes", {"query": text, "project": "bench", "page_size": 10, "output_format": "json"})
+                    run[q["id"]] = [os.path.basename(h["file_path"])[:-3] for h in json.loads(answer)["results"]]
+                    if run[q["id"]]:
+                        break
         return run
 
     def disk(self, home):
@@ -198,7 +206,7 @@ class ServerMemory(Peer):
         with Server(self.argv(home)) as server:
             for q in queries:
                 hits = {}
-                for word in dict.fromkeys(w.lower() for w in re.findall(r"\w{3,}", q["text"])):
+                for word in dict.fromkeys(w.lower() for w in WORD.findall(q["text"])):
                     if word not in known:
                         known[word] = [e["name"].split()[0] for e in json.loads(server.call("search_nodes", {"query": word}))["entities"]]
                     for stem in known[word]:
