@@ -146,7 +146,7 @@ class Figures:
     """All that is measured. Where something could not be, `missing` says why."""
 
     def __init__(self, a, scratch, spawn):
-        self.a, self.scratch, self.spawn = a, scratch, spawn
+        self.a, self.scratch, self.spawn, self.readme = a, scratch, spawn, readme_prose(a.readme)
         self.speed, self.notes, self.ranks, self.sets, self.peers, self.missing = [], {}, {}, [], [], {}
         self.installed = {OURS: os.path.getsize(a.binary)}
 
@@ -187,6 +187,7 @@ class Figures:
         for p in self.peers:
             self.attempt(p, "notes", lambda: self.notes.update({p.name: self.peer_notes(p, root)}))
         self.root = root
+        say(f"    {self.notes}")
 
     def write(self, docs, root):
         return ranking.write_store(docs, root)
@@ -237,6 +238,7 @@ class Figures:
                     runs[p.name] = {q: [ids["knowledge/" + d] for d in l] for q, l in run.items()}
                 self.attempt(p, f"ranking of {s.name}", ask)
             self.ranks[s.name] = {name: ranking.mean(ranking.evaluate(s.qrels, run)) for name, run in runs.items()}
+            say(f"    {self.ranks[s.name]}")
         if program.failures:
             raise SystemExit(f"{len(program.failures)} searches failed; the first: {program.failures[0]}")
 
@@ -434,8 +436,7 @@ def rank(page, f):
 
 def claims(page, f):
     page.heading("What the README claims")
-    text = readme_prose(f.a.readme)
-    gone, bare = check_claims(text)
+    gone, bare = check_claims(f.readme)
     rows = [[f"… {phrase} …", measure or "–", figure(f)] for phrase, measure, figure in CLAIMS if phrase not in gone]
     rows += [[f"… {b} …", "–", "no line here yet"] for b in bare]
     page.table(["claim", "measure", "figure"], rows, numeric=False)
