@@ -141,11 +141,9 @@ mod workspace;
 #[cfg(test)]
 mod test_cases;
 
-/// The examples in Rust of the README and of the book, which are tests here.
+/// The examples in Rust of the book, which are tests here.
 #[cfg(doctest)]
 mod pages {
-    #[doc = include_str!("../README.md")]
-    mod readme {}
     #[doc = include_str!("../docs/src/guides/own-loop.md")]
     mod own_loop {}
     #[doc = include_str!("../docs/src/reference/library.md")]

@@ -3,9 +3,11 @@
 //! Everything else of the program is POSIX. The feature `portable` switches what is Linux's off, so that tests and campaigns run on
 //! Linux as on a system without it.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
+use std::process::{Command, Stdio};
 
 use rustix::fs::OFlags;
 use rustix::io::Errno;
@@ -31,6 +33,9 @@ pub(crate) struct ProcessStat {
     pub(crate) is_zombie: bool,
 }
 
+/// Whether the system can rename without replacing a file, and exchange two names.
+pub(crate) const HAS_RENAME_FLAGS: bool = !is_portable() || cfg!(target_vendor = "apple");
+
 /// Returns whether to do without what only Linux has.
 pub(crate) const fn is_portable() -> bool {
     cfg!(any(feature = "portable", not(target_os = "linux")))
@@ -46,9 +51,6 @@ pub(crate) fn open_beneath(folder: impl AsFd, path: &str, flags: OFlags) -> Opti
 
 /// Renames a file in one step. `false` means that nothing was done because the system or the file system cannot do it.
 pub(crate) fn rename(kind: RenameKind, from: (impl AsFd, &str), to: (impl AsFd, &str)) -> io::Result<bool> {
-    if is_portable() && !cfg!(target_vendor = "apple") {
-        return Ok(false);
-    }
     match renamed(kind, from, to) {
         Ok(()) => Ok(true),
         Err(error) if [Errno::NOSYS, Errno::INVAL, Errno::NOTSUP, Errno::OPNOTSUPP].contains(&error) => Ok(false),
@@ -94,14 +96,23 @@ pub(crate) fn process_place() -> Option<String> {
     Some(format!("{} {}", boot(), namespace.display()))
 }
 
-/// Returns the processes of the machine by their numbers; none if the system does not show them as files.
-pub(crate) fn processes() -> impl Iterator<Item = (i32, ProcessStat)> {
-    let folders = if is_portable() { None } else { fs::read_dir("/proc").ok() };
-    let pid = |folder: fs::DirEntry| folder.file_name().to_str()?.parse().ok();
-    folders.into_iter().flatten().flatten().filter_map(move |folder| {
-        let pid: i32 = pid(folder)?;
-        Some((pid, stat(&proc(&format!("{pid}/stat"))?)?))
-    })
+/// Returns the processes of the machine by their numbers: from `/proc`, else from `ps`.
+pub(crate) fn processes() -> BTreeMap<i32, ProcessStat> {
+    if is_portable() {
+        let told = Command::new("ps").args(["-A", "-o", "pid=,ppid=,pgid="]).stderr(Stdio::null()).output();
+        let told = told.map(|told| String::from_utf8_lossy(&told.stdout).into_owned()).unwrap_or_default();
+        return told.lines().filter_map(told_process).collect();
+    }
+    let folders = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let pids = folders.filter_map(|folder| folder.file_name().to_str()?.parse().ok());
+    pids.filter_map(|pid: i32| Some((pid, stat(&proc(&format!("{pid}/stat"))?)?))).collect()
+}
+
+/// Reads a line of `ps`: `PID PARENT GROUP`.
+fn told_process(line: &str) -> Option<(i32, ProcessStat)> {
+    let mut numbers = line.split_whitespace().map(str::parse);
+    let mut next = || numbers.next()?.ok();
+    Some((next()?, ProcessStat { parent: next()?, group: next()?, ..ProcessStat::default() }))
 }
 
 /// Returns when the process with this number was started; `None` if none runs. Where the system does not say when, every
@@ -210,5 +221,14 @@ mod tests {
         check("SigBlk:\t0000000000000001\nSigIgn:\t0\n", hang_up, false);
         check("", hang_up, false);
         check("SigIgn:\tzz\n", hang_up, false);
+    }
+
+    #[test]
+    fn processes_are_told_with_their_parents() {
+        let own = processes()[&i32::try_from(std::process::id()).unwrap()];
+        assert_eq!(own.parent.unsigned_abs(), std::os::unix::process::parent_id());
+        let expected = ProcessStat { parent: 1, group: 7, ..ProcessStat::default() };
+        assert_eq!(told_process("  7     1     7"), Some((7, expected)));
+        assert_eq!(told_process("  PID  PPID"), None);
     }
 }

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use super::WorkTree;
 use crate::error::{Error, Result};
 use crate::store::write_file;
+use crate::text::printed_command;
 
 /// The largest list that is extended, in bytes.
 const MAX_LIST: u64 = 1024 * 1024;
@@ -22,8 +23,8 @@ impl WorkTree {
         let refused = |reason: String| Error::Git { command: "check-ignore".to_owned(), reason };
         let folder = self.prefix.trim_end_matches('/');
         if !self.tracked(&[""])?.is_empty() {
-            let reason =
-                format!("it tracks files of `{folder}`; `git rm -r --cached {folder}` ends that, for the whole team");
+            let untrack = printed_command("git rm -r --cached FOLDER", &[("FOLDER", folder)]);
+            let reason = format!("it tracks files of `{folder}`; {untrack} ends that, for the whole team");
             return Err(refused(reason));
         }
         if self.is_excluded()? {

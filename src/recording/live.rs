@@ -336,6 +336,7 @@ pub(super) fn run_ids(workspace: &Workspace) -> Vec<String> {
 mod tests {
     use super::*;
 
+    #[cfg(not(feature = "portable"))]
     #[test]
     fn a_process_of_another_container_is_believed_for_a_while() {
         let at = |seconds: i64| DateTime::from_timestamp(1_790_000_000 + seconds, 0).unwrap();

@@ -3,6 +3,8 @@
 //! They are a best effort. A context opens nothing, so nobody has to end it: a note is forgotten after a week, and if
 //! none can be written, an attempt lacks only what its context showed.
 
+use std::collections::HashSet;
+
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
@@ -167,6 +169,11 @@ pub(crate) fn told_before(
         let is_of_run = known.run_id == attempt.run_id || !names_run && (now - told.at).abs() < SAME_ATTEMPT;
         (is_of_run && is_same_attempt(&known, attempt, is_claimed)).then_some(told.path)
     })
+}
+
+/// Returns the files of the attempts that were told here. One that came with a merge or a clone is not among them.
+pub(super) fn told_here(workspace: &Workspace) -> HashSet<String> {
+    kept(workspace).told.into_iter().map(|told| told.path).collect()
 }
 
 /// Returns the hash of what a caller tells of an attempt, whatever number that gets.

@@ -68,6 +68,7 @@ fn place() -> Option<u64> {
 mod tests {
     use super::*;
 
+    #[cfg(not(feature = "portable"))]
     #[test]
     fn a_process_is_alive_until_it_has_ended() {
         let own = ProcessIdentity::this_process().unwrap();

@@ -2,16 +2,18 @@
 //!
 //! Journal entries from the [future](crate::entry::is_ahead) do not count.
 
+use std::collections::HashSet;
 use std::hash::{BuildHasher as _, RandomState};
 use std::time::SystemTime;
 
 use chrono::TimeDelta;
 
 use super::begun::begun;
+use super::notes::told_here;
 use super::session_run::{SESSION, is_session};
 use crate::context::{Run, Task};
 use crate::entry::{Experiment, is_ahead};
-use crate::index::catalog::{Area, Catalog};
+use crate::index::catalog::{Area, Catalog, RowId};
 use crate::journal::history::AttemptSummary;
 use crate::journal::{self, both_areas, latest_start, run_of};
 use crate::workspace::Workspace;
@@ -44,7 +46,8 @@ fn new_name(workspace: &Workspace, prefix: &str) -> Run {
     }
 }
 
-/// Returns the name of the last active run, if it was active within [`ACTIVE_HOURS`]: it ended or began an iteration.
+/// Returns the name of the last run that was active in this folder, if it was so within [`ACTIVE_HOURS`]: it ended or began an
+/// iteration.
 pub(crate) fn recent_run(workspace: &Workspace) -> Option<String> {
     recent_run_in(workspace, &workspace.catalog(Area::Live))
 }
@@ -55,7 +58,11 @@ pub(super) fn recent_run_in(workspace: &Workspace, catalog: &Catalog) -> Option<
     let since = now - TimeDelta::hours(ACTIVE_HOURS);
     let first = (since - TimeDelta::hours(LONGEST_HOURS)).timestamp();
     let in_time = first..=latest_start(now);
-    let recent = catalog.own_journal_rows().filter(|row| in_time.contains(&catalog.recency(*row)));
+    let recent: Vec<RowId> =
+        catalog.own_journal_rows().filter(|row| in_time.contains(&catalog.recency(*row))).collect();
+    // A run of somebody else, which came with a merge or a clone, goes on where it began.
+    let told = if recent.is_empty() { HashSet::new() } else { told_here(workspace) };
+    let recent = recent.into_iter().filter(|row| told.contains(&catalog.path(*row)));
     let finished = recent.filter_map(|row| {
         let run = run_of(&catalog.id(row)?)?;
         Some((AttemptSummary::new(catalog.id(row)?, catalog.head(row))?.ended_at(), run))

@@ -23,7 +23,7 @@ impl ProcessFamily {
     /// free for another one.
     pub(super) fn signal(self, signal: Signal) {
         // Found first: children of one that is gone have another parent.
-        let left = left(self.command, self.group, &system::processes().collect());
+        let left = left(self.command, self.group, &system::processes());
         let _ = kill_process_group(self.group, signal);
         if left.is_empty() {
             // Where the system tells nothing of its processes, the command may still lead a group.

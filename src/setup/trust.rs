@@ -14,12 +14,17 @@ use super::draft::read;
 use super::format::ConfigFormat;
 use super::lines::split_mark;
 use super::locate::Base;
+use super::program::find_in;
 use super::table::ClientFile;
 use super::want::Want;
 
 impl Setup {
-    /// Returns a file of Codex's with the names of the events whose hook in it nobody has trusted, if there is one.
+    /// Returns a file of Codex's with the names of the events whose hook in it nobody has trusted, if there is one. On a
+    /// machine without Codex, such as one that checks pull requests, nobody can trust them, and nothing is skipped.
     pub(super) fn untrusted_hooks(&self, file: &ClientFile) -> Option<(PathBuf, String)> {
+        if !self.bases.exists(Base::CodexHome, "") && find_in(self.path.as_deref(), "codex").is_none() {
+            return None;
+        }
         let hooks: Value = serde_json::from_str(split_mark(&self.text(file)?).1).ok()?;
         let place = self.bases.locate(file.base, self.chosen(file)).ok()?;
         let shown = self.bases.shown(file.base, self.chosen(file));

@@ -283,7 +283,7 @@ pub(super) struct Abilities {
 
 impl Abilities {
     /// What is tried first, everywhere.
-    pub(super) const ALL: Abilities = Abilities { rename_flags: true, hard_links: true };
+    pub(super) const ALL: Abilities = Abilities { rename_flags: system::HAS_RENAME_FLAGS, hard_links: true };
 }
 
 /// Refuses an open file that is not a regular one.

@@ -12,7 +12,7 @@ use super::layout::Store;
 use super::lock::{Guarded, Lock};
 use super::operation_log::record::LoggedChange;
 use super::read::Unreadable;
-use super::temp::rename_new;
+use super::temp::{rename_new, respell};
 use crate::entry::MAX_FILE_BYTES;
 use crate::error::{Error, Result};
 
@@ -70,7 +70,8 @@ impl Store {
         let failed = |error| explain("move", self.full_path(to), error);
         let (to_folder, to_name) = self.make_entry_parent(to).map_err(failed)?;
         let taken = || Error::Conflict { path: self.full_path(to), kept: None };
-        if to_folder.stat_of(to_name).is_ok() {
+        let is_respelled = is_respelled((&from_folder, from_name), (&to_folder, to_name)).map_err(failed)?;
+        if !is_respelled && to_folder.stat_of(to_name).is_ok() {
             return Err(taken());
         }
         let bytes =
@@ -80,7 +81,8 @@ impl Store {
         }
         let change = LoggedChange::Move { from: from.to_owned(), to: to.to_owned(), bytes };
         self.before(&change, b"").map_err(failed)?;
-        match rename_new((&from_folder, from_name), (&to_folder, to_name)) {
+        let rename = if is_respelled { respell } else { rename_new };
+        match rename((&from_folder, from_name), (&to_folder, to_name)) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Err(taken()),
             renamed => renamed.map_err(failed)?,
         }
@@ -106,6 +108,13 @@ impl Store {
             result => result.map(Some),
         }
     }
+}
+
+/// Returns whether the two names are spellings of one name, where the file system ignores case or the Unicode form.
+fn is_respelled(from: (&Folder, &str), to: (&Folder, &str)) -> io::Result<bool> {
+    let (Ok(file), Ok(other)) = (from.0.stat_of(from.1), to.0.stat_of(to.1)) else { return Ok(false) };
+    // Two names of one file are listed both.
+    Ok(file.ino == other.ino && !to.0.listing()?.iter().any(|(name, _)| name.as_os_str() == to.1))
 }
 
 /// Returns the fingerprint of a file's bytes. A file too large to be an entry is not read; it is identified by its

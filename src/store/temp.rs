@@ -216,6 +216,11 @@ pub(super) fn rename_new(from: (&Folder, &str), to: (&Folder, &str)) -> io::Resu
     })
 }
 
+/// Gives a file another spelling of its name.
+pub(super) fn respell(from: (&Folder, &str), to: (&Folder, &str)) -> io::Result<()> {
+    Ok(renameat(from.0, from.1, to.0, to.1)?)
+}
+
 /// Renames a file or a folder and never replaces an existing one (`AlreadyExists`). `false` means that nothing was done
 /// because the system does not support it.
 pub(super) fn try_rename_new(from: (&Folder, &str), to: (&Folder, &str)) -> io::Result<bool> {

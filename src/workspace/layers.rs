@@ -38,7 +38,8 @@ impl Workspace {
                 Ok(layer) => {
                     let root = real(layer.workspace.root());
                     match roots.iter().position(|known| *known == root) {
-                        Some(0) => problems.push(left_out(folder, "it is this memory itself")),
+                        // The settings are those of all projects, so whoever works in a layer has it in them.
+                        Some(0) => {}
                         Some(_) => problems.push(left_out(folder, "it is listed twice")),
                         None => {
                             roots.push(root);

@@ -26,8 +26,6 @@ pub(crate) struct Block {
     pub(crate) place: String,
     pub(crate) language: String,
     pub(crate) text: String,
-    /// The commands that prepare it, from comments that a reader does not see: `<!-- before: COMMAND -->`.
-    pub(crate) before: Vec<String>,
 }
 
 /// Returns all pages, the summary left out.
@@ -44,7 +42,6 @@ pub(crate) fn pages() -> Vec<Page> {
 pub(crate) fn blocks(page: &Page) -> Vec<Block> {
     let mut found = Vec::new();
     let mut open: Option<(usize, Block)> = None;
-    let mut before = Vec::new();
     for (at, line) in page.text.lines().enumerate() {
         let n_ticks = line.chars().take_while(|character| *character == '`').count();
         match &mut open {
@@ -54,16 +51,9 @@ pub(crate) fn blocks(page: &Page) -> Vec<Block> {
             Some((_, block)) => block.text.push_str(&format!("{line}\n")),
             None if n_ticks >= 3 => {
                 let place = format!("{}:{}", page.path, at + 1);
-                let language = line[n_ticks..].to_owned();
-                open = Some((
-                    n_ticks,
-                    Block { place, language, text: String::new(), before: std::mem::take(&mut before) },
-                ));
+                open = Some((n_ticks, Block { place, language: line[n_ticks..].to_owned(), text: String::new() }));
             }
-            None => {
-                let command = line.strip_prefix("<!-- before: ").and_then(|rest| rest.strip_suffix(" -->"));
-                before.extend(command.map(str::to_owned));
-            }
+            None => {}
         }
     }
     assert!(open.is_none(), "{}: a block has no end", page.path);
@@ -146,10 +136,12 @@ fn every_link_leads_somewhere() {
 }
 
 /// Returns the path and the text of every file in which a recipe may name something.
-fn sources() -> BTreeMap<String, String> {
+pub(crate) fn sources() -> BTreeMap<String, String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let walk = |top: &str| walkdir::WalkDir::new(root.join(top)).into_iter().map(Result::unwrap);
-    let files = ["src", "tests", "benches", "docs", "fixtures", "integrations", ".ci"].into_iter().flat_map(walk);
+    let folders = ["src", "tests", "benches", "docs", "fixtures", "integrations", ".ci", ".claude-plugin", ".github"];
+    let beside = walkdir::WalkDir::new(root).max_depth(1).into_iter().map(Result::unwrap);
+    let files = folders.into_iter().flat_map(walk).chain(beside);
     let files =
         files.filter(|file| file.file_type().is_file() && !file.path().iter().any(|part| part == "node_modules"));
     let entry = |path: &Path| {
@@ -174,7 +166,9 @@ fn what_a_recipe_names_exists() {
         let texts = files.iter().filter(|(file, _)| *file == path || file.ends_with(&format!("/{path}")));
         texts.map(|(_, text)| text.as_str()).collect()
     };
-    let is_code = |path: &str| Path::new(path).extension().is_some_and(|kind| kind == "rs" || kind == "mjs");
+    let is_code = |path: &str| {
+        Path::new(path).extension().is_some_and(|kind| ["rs", "mjs", "py"].iter().any(|known| kind == *known))
+    };
     let code: Vec<&String> = files.iter().filter(|(path, _)| is_code(path)).map(|(_, text)| text).collect();
     let is_word =
         |name: &str| name.len() > 2 && name.chars().all(|character| character.is_alphanumeric() || character == '_');
@@ -187,7 +181,9 @@ fn what_a_recipe_names_exists() {
                 continue;
             }
             let name = name.trim_end_matches("()").rsplit("::").next().unwrap();
-            if is_path(name) && with_end(name).is_empty() {
+            // One that a script writes is named there.
+            let is_written = || files.values().any(|text| text.contains(&format!("\"{name}\"")));
+            if is_path(name) && with_end(name).is_empty() && !is_written() {
                 wrong.push(format!("{}: there is no `{name}`", page.path));
             } else if is_word(name) && !code.iter().any(|text| has_word(text, name)) {
                 wrong.push(format!("{}: no source has `{name}`", page.path));
@@ -213,6 +209,17 @@ fn the_summary_lists_every_page_once() {
         pages().into_iter().map(|page| page.path).filter(|path| path.starts_with(BOOK)).collect();
     written.sort();
     assert_eq!(listed, written);
+}
+
+/// A reader types what a page shows and nothing else. The only comments are those around generated parts.
+#[test]
+fn no_page_hides_anything() {
+    for page in pages() {
+        for comment in prose(&page).split("<!--").skip(1) {
+            let is_mark = comment.starts_with(" settings: ");
+            assert!(is_mark, "{}: `<!--{}`", page.path, comment.lines().next().unwrap_or_default());
+        }
+    }
 }
 
 #[test]

@@ -104,7 +104,7 @@ fn values(argument: &str, writes: bool) -> Vec<Value> {
         "category" => vec![json!("pitfall"), json!("other")],
         "questions" => vec![json!(["why does the login time out"])],
         "kind" => vec![json!("knowledge"), json!("journal")],
-        "archived" => vec![json!(true)],
+        "archived" | "everywhere" => vec![json!(true)],
         "importance" | "min_score" | "from" => vec![json!(0)],
         "limit" | "count" => vec![json!(1), json!(50)],
         "max_characters" => vec![json!(2_000), json!(50_000)],

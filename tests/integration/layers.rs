@@ -224,7 +224,7 @@ fn a_text_that_several_memories_have_is_shown_once() {
 #[test]
 fn a_layer_that_cannot_be_used_is_one_warning() {
     type Prepare = fn(&TestBase);
-    let cases: [(&str, &str, Prepare); 9] = [
+    let cases: [(&str, &str, Prepare); 7] = [
         ("~/gone", "it has no `.ralph` folder", |_| {}),
         ("~/file", "it has no `.ralph` folder", |base| write(&base.home().join("file"), "")),
         ("~/loop", "reached through a link", |base| symlink("loop", base.home().join("loop")).unwrap()),
@@ -239,10 +239,6 @@ fn a_layer_that_cannot_be_used_is_one_warning() {
             write(&base.home().join("newer/.ralph/config.toml"), "format = 9\n");
         }),
         ("~/./notes", "it is listed twice", |_| {}),
-        (".", "it is this memory itself", |_| {}),
-        ("../link", "it is this memory itself", |base| {
-            symlink("project", base.root().with_file_name("link")).unwrap();
-        }),
     ];
     for (folder, reason, prepare) in cases {
         let base = three();
@@ -260,6 +256,19 @@ fn a_layer_that_cannot_be_used_is_one_warning() {
         assert!(context.to_string().contains("platform:knowledge/zebra"), "{folder}: {context}");
         let checked = base.run(["check", "--json"]).json(0);
         assert_eq!(codes(&checked).iter().filter(|code| **code == "layer").count(), 1, "{checked}");
+    }
+}
+
+/// The settings are those of all projects, so whoever works in a layer has it in them.
+#[test]
+fn a_layer_in_which_one_works_is_left_out_in_silence() {
+    for folder in [".", "../link"] {
+        let base = three();
+        symlink("project", base.root().with_file_name("link")).unwrap();
+        settings(&base, &format!("layers = [\"~/notes\", \"{folder}\", \"../platform\"]\n"));
+        let ran = base.run(["search", "zebra", "--json"]);
+        let answer = ran.json(0);
+        assert_eq!((found(&answer).len(), codes(&answer), ran.stderr.as_str()), (3, vec![], ""), "{answer}");
     }
 }
 

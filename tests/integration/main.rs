@@ -35,6 +35,7 @@ mod crowded; // small sizes of the campaigns with many processes: kills, crowds,
 mod crowds; // many processes use one memory
 mod decisions; // what decision records say of their status and of each other
 mod dependencies; // which crates the lock file may contain
+mod doc_claims; // what pages say in prose holds
 mod doc_examples; // every example of the documentation works
 mod docs; // pages of the documentation, their links, and man pages
 mod editing; // what `edit` refuses, reports and keeps
@@ -128,6 +129,7 @@ mod ranking; // how well searches rank the entries that a task needs
 mod raw_notes; // notes of other programs in `knowledge/`: their bytes after each operation
 mod recovery; // leftovers of crashes
 mod redacting; // secrets are refused, redacted, found, and never shown
+mod releasing; // what a release is made of agrees with itself, and with Cargo.toml
 mod renaming; // renamed entries: their links, versions and merges, and other entries of their old names
 mod said; // what an agent's report says counts, however it is written, and its words are no error
 #[path = "../campaigns/saves.rs"]

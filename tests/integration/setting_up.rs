@@ -686,6 +686,11 @@ fn hooks_of_codex_that_nobody_trusted_are_told() {
         setup(&base, &["codex", "--scope", scope]).says(0, "run `/hooks` and trust");
         let said = || with_program(&base, &["check"]).run().to_string();
         let folder = if scope == "user" { base.home().join(".codex") } else { base.at(".codex") };
+        if scope == "project" {
+            // On a machine without Codex, nobody can trust them.
+            assert!(!said().contains("nobody has trusted"), "{}", said());
+            fs::create_dir(base.home().join(".codex")).unwrap();
+        }
         let told = said();
         assert!(told.contains("nobody has trusted the hooks in ") && told.contains("then run `/hooks`"), "{told}");
         assert!(told.contains("(SessionStart, Stop, SessionEnd, PostToolUse)"), "{told}");
@@ -1112,7 +1117,9 @@ fn a_person_leaves_with_everything_or_reads_what_stays() {
     base.write("../home/.config/ralph-memory/config.toml", "");
     assert!(base.read(".git/config").contains("ralph-memory") && base.at(".git/ralph-memory").exists());
 
-    // A rehearsal changes nothing.
+    // Neither a rehearsal nor a call that is not confirmed changes anything.
+    run(&["setup", "--remove", "--all", "--scope", "project"])
+        .says(1, "nothing was changed; `--yes` makes these changes");
     let leave = ["setup", "--remove", "--all", "--yes", "--scope", "project"];
     let rehearsed = run(&[&leave[..], &["--dry-run"]].concat());
     rehearsed.tells(0, &["stays: the memory, 2 entries; `rm -r "], &[]);

@@ -58,7 +58,7 @@ try() {
     [ "$said" = "failed failed done " ] || fail "$language: it printed: $(cat "$folder/out.txt")"
     outcomes=$(cat .ralph/journal/*/*.md | sed -n 's/^outcome: //p' | tr '\n' ' ')
     [ "$outcomes" = "failed failed done " ] || fail "$language: the journal has: $outcomes"
-    [ "$(ls .ralph/journal)" = "$(ls .ralph/journal | grep '^loop-')" ] || fail "$language: it is not one run: $(ls .ralph/journal)"
+    [ "$(ls .ralph/journal)" = "$(cd .ralph/journal && ls -d loop-*)" ] || fail "$language: it is not one run: $(ls .ralph/journal)"
     for n in 1 2 3; do
         grep -qx '\*\*Title:\*\* Fix the login' "$KEPT/$n" || fail "$language: prompt $n lacks the task: $(cat "$KEPT/$n")"
         grep -q '^## What to Report' "$KEPT/$n" || fail "$language: prompt $n lacks the instructions: $(cat "$KEPT/$n")"

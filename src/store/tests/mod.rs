@@ -22,7 +22,7 @@ use super::{Lock, Store};
 
 /// The operations that every file system here supports, down to those of the most limited one.
 const ALL_ABILITIES: [Abilities; 3] = [
-    Abilities { rename_flags: true, hard_links: true },
+    Abilities::ALL,
     Abilities { rename_flags: false, hard_links: true },
     Abilities { rename_flags: false, hard_links: false },
 ];

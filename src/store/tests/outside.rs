@@ -48,6 +48,7 @@ impl ProjectFolder {
     }
 }
 
+#[cfg(not(feature = "portable"))]
 #[test]
 fn no_version_of_two_saves_is_lost() {
     let project = ProjectFolder::new(Abilities::ALL);

@@ -157,6 +157,7 @@ fn replace_while_an_editor_saves(fixture: &Fixture, path: &str) -> crate::error:
     fixture.store.replace_with(&fixture.lock(), path, b"old", b"new", now(), &mut meanwhile)
 }
 
+#[cfg(not(feature = "portable"))]
 #[test]
 fn versions_of_an_editor_are_numbered_and_a_long_name_is_cut() {
     let fixture = Fixture::new();
@@ -213,6 +214,7 @@ fn other_bytes_are_a_conflict() {
     assert_eq!(fixture.tree(), ["fifo.md", "knowledge/", A, "large.md", "link.md"]);
 }
 
+#[cfg(not(feature = "portable"))]
 #[test]
 fn the_exchange_is_undone_when_the_version_cannot_be_kept() {
     let fixture = Fixture::new();
@@ -223,6 +225,7 @@ fn the_exchange_is_undone_when_the_version_cannot_be_kept() {
 }
 
 /// An editor saves before the exchange and once more after it, and the archive cannot be written.
+#[cfg(not(feature = "portable"))]
 #[test]
 fn no_version_is_lost_when_even_the_undoing_meets_an_editor() {
     let fixture = Fixture::new();
@@ -265,7 +268,7 @@ fn a_private_file_is_never_readable_by_others() {
 }
 
 /// Returns an access control list that lets one more user read.
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(feature = "portable")))]
 fn access_list() -> Vec<u8> {
     let entry =
         |tag: u16, bits: u16, id: u32| [&tag.to_le_bytes()[..], &bits.to_le_bytes(), &id.to_le_bytes()].concat();
@@ -273,7 +276,7 @@ fn access_list() -> Vec<u8> {
     [2_u32.to_le_bytes().to_vec(), entries.concat()].concat()
 }
 
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(feature = "portable")))]
 #[test]
 fn keeps_what_people_and_the_system_keep_beside_the_bytes() {
     use rustix::fs::{XattrFlags, getxattr, setxattr};
@@ -304,7 +307,7 @@ fn keeps_what_people_and_the_system_keep_beside_the_bytes() {
 }
 
 /// The folder lets another user read its new files, and this one is older, or was taken from that user.
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(feature = "portable")))]
 #[test]
 fn a_list_of_the_folder_gives_a_replaced_file_to_nobody() {
     use rustix::fs::{XattrFlags, getxattr, setxattr};

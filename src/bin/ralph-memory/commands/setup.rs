@@ -113,7 +113,8 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &SetupArgs) -> anyho
     if writes {
         setup.apply(plan)?;
     }
-    let remaining = if args.all { leave(ui, globals, args.dry_run, (&setup, scope), has_memory)? } else { Vec::new() };
+    let keeps = args.dry_run || is_pending;
+    let remaining = if args.all { leave(ui, globals, keeps, (&setup, scope), has_memory)? } else { Vec::new() };
     let is_refused = done.problems.iter().any(|problem| problem.severity == Severity::Error);
     if ui.json {
         let is_complete = (writes || done.is_empty()) && !done.clients.is_empty();
@@ -276,16 +277,16 @@ struct Remaining {
     removal: String,
 }
 
-/// Removes what git's folder has of the memory, and returns what stays.
+/// Removes what git's folder has of the memory, unless nothing is to be changed, and returns what stays.
 fn leave(
     ui: &mut Ui<'_>,
     globals: &Globals,
-    dry_run: bool,
+    keeps: bool,
     (setup, scope): (&Setup, SetupScope),
     has_memory: bool,
 ) -> anyhow::Result<Vec<Remaining>> {
     let memory = if has_memory { Some(globals.open()?) } else { None };
-    if let Some(memory) = memory.as_ref().filter(|_| !dry_run) {
+    if let Some(memory) = memory.as_ref().filter(|_| !keeps) {
         for removed in memory.remove_from_git()? {
             ui.warn(&format!("removed {removed}"));
         }
@@ -319,8 +320,8 @@ fn remaining(setup: &Setup, scope: SetupScope, memory: Option<&Memory>) -> anyho
                 SetupScope::Project => "this folder",
                 SetupScope::User => "every project",
             };
-            let removal = format!("`ralph-memory setup --remove --scope {}` removes them", other.as_str());
-            stays(format!("the connections of {whose} to {}", titles(&connected)), removal);
+            let command = printed_command("ralph-memory setup --remove --scope SCOPE", &[("SCOPE", other.as_str())]);
+            stays(format!("the connections of {whose} to {}", titles(&connected)), format!("{command} removes them"));
         }
     }
     if let Some(path) = session::own_settings() {
