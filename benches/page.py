@@ -41,12 +41,12 @@ STYLE = """
 @media (prefers-color-scheme: dark) {
   :root { --ink: #e6e9ec; --soft: #a3acb5; --line: #3c434b; --back: #15181b; --ours: #6db3f2; --other: #7b848d; }
 }
-body { font: 16px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--back); max-width: 60rem; margin: 0 auto; padding: 1rem; }
+body { font: 16px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--back); max-width: 66rem; margin: 0 auto; padding: 1rem; }
 h1 { font-size: 1.6rem; } h2 { font-size: 1.25rem; margin-top: 2.5rem; } figure { margin: 1rem 0; } figcaption { font-weight: 600; }
 svg { width: 100%; height: auto; } svg text { fill: var(--ink); font: 12px system-ui, sans-serif; } svg .soft { fill: var(--soft); }
 svg .group { font-weight: 600; } svg line { stroke: var(--line); } svg rect { fill: var(--other); } svg rect.ours { fill: var(--ours); }
 .wide { overflow-x: auto; } table { border-collapse: collapse; font-size: .9rem; } th, td { border-bottom: 1px solid var(--line); padding: .3rem .7rem; text-align: left;
-vertical-align: top; } td.n, th.n { text-align: right; white-space: nowrap; } code, pre { font: .85em ui-monospace, monospace; } pre { overflow-x: auto; }
+vertical-align: top; } td.n, th.n { text-align: right; white-space: nowrap; } .numbers td:first-child { white-space: nowrap; } code, pre { font: .85em ui-monospace, monospace; } pre { overflow-x: auto; }
 """
 WIDTH, LEFT, RIGHT, ROW, GROUP = 760, 190, 70, 20, 24
 
@@ -130,7 +130,8 @@ class Page:
     def table(self, head, rows, numeric=True):
         kind = lambda i: ' class="n"' if i and numeric else ""
         line = lambda tag, cells: "<tr>" + "".join(f"<{tag}{kind(i)}>{prose(c)}</{tag}>" for i, c in enumerate(cells)) + "</tr>"
-        self.html.append(f'<div class="wide"><table><thead>{line("th", head)}</thead><tbody>{"".join(line("td", r) for r in rows)}</tbody></table></div>')
+        name = "numbers" if numeric else "text"
+        self.html.append(f'<div class="wide"><table class="{name}"><thead>{line("th", head)}</thead><tbody>{"".join(line("td", r) for r in rows)}</tbody></table></div>')
         lines = table.table(head, rows)
         self.markdown.append(lines if numeric else lines.replace("---:", "---"))
 
@@ -436,7 +437,7 @@ def rank(page, f):
     page.heading("Ranking")
     names = [OURS, FTS5, *(k.name for k in peers.PEERS)]
     page.text("Judged sets of this project: tasks of a loop over entries of its memory (golden), and questions of people who have not read the entries. Every program has the same entries "
-              "and gets the same text. 1 is perfect. The tasks' features and files, which `ralph-memory` can use, are left out.")
+              "and gets the same text, as far as the table above says nothing else. 1 is perfect. The tasks' features and files, which `ralph-memory` can use, are left out.")
     about = lambda s: f"{s.name}: {len(s.qrels)} questions, {len(s.docs)} entries"
     get = lambda s, n, i: f.ranks[s.name][n][i] if n in f.ranks[s.name] else None
     for metric, i in (("nDCG@10", 0), ("recall@10", 2)):
