@@ -162,7 +162,7 @@ class Bench:
             bare.append(self.spawn("sh", "-c", f"xargs -0 cat < '{listing}' > /dev/null"))
         os.remove(listing)
         cpu, cat = min(r.cpu for r in ours), min(r.cpu for r in cats)
-        self.build_cpu = cpu
+        self.build_cpu, self.build_wall = cpu, min(r.wall for r in ours)
         self.cells["build_cat"] = Cell(cpu / cat)
         self.cells["build_mb"] = Cell(max(r.mb for r in ours))
         self.notes.append(f"build: {cpu:.0f} ms CPU, {min(r.wall for r in ours):.0f} ms wall, {self.n / cpu * 1000:,.0f} entries a CPU second; "
