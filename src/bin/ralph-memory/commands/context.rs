@@ -31,8 +31,8 @@ use crate::{parse, project_paths};
 pub(crate) struct ContextArgs {
     #[command(flatten)]
     task: TaskArgs,
-    /// The run whose state the prompt describes [default: `RALPH_RUN_ID`, else the one that was active in the last two
-    /// hours]
+    /// The run whose state the prompt describes [default: `RALPH_RUN_ID`, else the one that was active in this
+    /// folder in the last two hours]
     #[arg(long, value_name = "ID", requires = "what")]
     run: Option<String>,
     /// How the model is chosen: fixed, cost-optimized, escalate or plan-then-execute

@@ -47,7 +47,7 @@ pub(crate) struct RecordArgs {
     #[arg(long, requires = "file")]
     kept: bool,
     /// The run that the attempt belongs to [default: `RALPH_RUN_ID`, else the session whose agent calls, else the run that was
-    /// active in the last two hours, else a new one]
+    /// active in this folder in the last two hours, else a new one]
     #[arg(long, value_name = "ID")]
     run: Option<String>,
     /// The task's title [default: the task that the output names, else the only one that the run asked a context for]
