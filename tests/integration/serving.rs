@@ -429,6 +429,24 @@ fn a_form_needs_the_token_and_changes_what_it_says() {
 }
 
 #[test]
+fn what_agents_wrote_is_reviewed_on_the_page() {
+    let base = TestBase::new();
+    base.entry("own", "Ours", "x", "By a person.");
+    base.write(".ralph/knowledge/theirs.md", "---\ntitle: Theirs <b>\nsource: agent\n---\n\nUse mold.\n");
+    let server = PageProcess::start(&base);
+    let list = server.page("entries?unreviewed=1");
+    assert!(list.contains("knowledge%2Ftheirs") && !list.contains("knowledge%2Fown"), "{list}");
+    let has_button = |id: &str| server.page(&format!("entry?id={id}")).contains("Keep as mine");
+    assert!(has_button("theirs") && !has_button("own"));
+    let kept = server.post("keep", &format!("id=knowledge%2Ftheirs&token={}", server.token), &[]);
+    assert!(kept.status == 303 && kept.head.contains("location: entry?id=knowledge%2ftheirs&done=keep"), "{kept:?}");
+    assert!(base.read(".ralph/knowledge/theirs.md").contains("source: \"human\""));
+    let page = server.page("entry?id=knowledge/theirs&done=keep");
+    assert!(page.contains("Kept: it is yours now") && !page.contains("Keep as mine"), "{page}");
+    assert!(server.page("entries?unreviewed=1").contains("No entry matches"));
+}
+
+#[test]
 fn the_page_goes_further_back_and_forward_again() {
     let base = TestBase::new();
     let titles: Vec<String> = (0..8).map(|number| format!("n{number}")).collect();

@@ -306,7 +306,8 @@ mod tests {
         check("restore w", Some((Named::Archived, "", "w")));
         check("archive a b c", Some((Named::Live, "", "c")));
         check("edit a --supersedes b", Some((Named::Knowledge, "", "b")));
-        check("edit a b", None);
+        check("edit a b", Some((Named::Knowledge, "", "b")));
+        check("restore a b", None);
         check("list --tag sq", Some((Named::Tag, "", "sq")));
         check("list --tag=sq", Some((Named::Tag, "--tag=", "sq")));
         check("add --tags a,b,sq", Some((Named::Tag, "a,b,", "sq")));

@@ -107,7 +107,7 @@ mod tests {
     fn descriptions_are_short_enough_for_every_client() {
         for entry in all() {
             let description = entry.tool.description.unwrap_or_default();
-            assert!(description.len() <= MAX_DESCRIPTION && description.len() > 80, "{}", entry.tool.name);
+            assert!(description.len() <= MAX_DESCRIPTION && description.len() > 40, "{}", entry.tool.name);
         }
     }
 }

@@ -7,12 +7,15 @@ use axum::body::Body;
 use axum::extract::{Form, FromRequest as _, State};
 use axum::http::{HeaderValue, Request, Response, StatusCode, header};
 use axum::response::IntoResponse as _;
+use ralph_memory::memory::EntryChanges;
 use ralph_memory::{Id, Memory};
 
 use super::fields::PageFields;
 use super::guard::refusal;
 use super::links::with_query;
-use super::pages::{ADD, ARCHIVE, EDIT, RESTORE, UNDO, change, error_page, is_large, nothing, refused_form, write};
+use super::pages::{
+    ADD, ARCHIVE, EDIT, KEEP, RESTORE, UNDO, change, error_page, is_large, nothing, refused_form, write,
+};
 use super::site::SiteState;
 
 /// How long a form may take to arrive.
@@ -70,6 +73,7 @@ fn perform(memory: &Memory, action: &str, fields: &PageFields) -> anyhow::Result
         RESTORE => memory.restore(&parse()?, None)?.id,
         ADD => write(memory, fields)?,
         EDIT => change(memory, fields)?,
+        KEEP => memory.change(&parse()?, &EntryChanges { confirm: true, ..EntryChanges::default() })?.id,
         _ => return take_back(memory, id, fields),
     };
     Ok(with_query("entry", [("id", id.as_str()), ("done", action)]))

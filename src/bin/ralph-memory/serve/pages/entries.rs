@@ -29,6 +29,7 @@ pub(super) fn entries(context: &PageContext<'_>, fields: &PageFields) -> anyhow:
         feature: fields.given("feature"),
         category: fields.given("category"),
         archived: !fields.text("archived").is_empty(),
+        unreviewed: !fields.text("unreviewed").is_empty(),
         sort: Some(EntrySort::parse(fields.text("sort")).unwrap_or(EntrySort::Updated)),
         ..EntryFilter::default()
     };
@@ -54,7 +55,7 @@ pub(super) fn entries(context: &PageContext<'_>, fields: &PageFields) -> anyhow:
 }
 
 /// The names of the filters.
-const FILTERS: [&str; 5] = ["kind", "tag", "feature", "category", "archived"];
+const FILTERS: [&str; 6] = ["kind", "tag", "feature", "category", "archived", "unreviewed"];
 
 fn filters(context: &PageContext<'_>, fields: &PageFields) -> Markup {
     let known = KnownValues::of(context.memory);
@@ -68,6 +69,7 @@ fn filters(context: &PageContext<'_>, fields: &PageFields) -> Markup {
                 (fields.known_choice("category", "Category", &known.categories))
                 (fields.choice("sort", "Sort by", &SORTS))
                 (fields.archive_input())
+                (fields.check_input("unreviewed", "Only what agents wrote and nobody reviewed"))
                 div { button { "Filter" } }
             }
         },

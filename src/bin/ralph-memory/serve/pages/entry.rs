@@ -16,7 +16,7 @@ use super::super::html::{
 use super::super::links::{entry_address, with_query};
 use super::super::markdown::{Targets, linked_files, rendered};
 use super::attempts::attempt_content;
-use super::{ADD, ARCHIVE, EDIT, RESTORE, button, nothing, said};
+use super::{ADD, ARCHIVE, EDIT, KEEP, RESTORE, button, nothing, said};
 
 /// How many links, earlier texts or files are listed.
 const MAX_LISTED: usize = 100;
@@ -70,8 +70,11 @@ fn trail(entry: &EntryView) -> Vec<Markup> {
 
 /// Says what a form has just done to the entry, as long as that is so: the page may be opened or updated again.
 fn done_here(action: &str, archived: bool) -> Markup {
-    let is_so = if archived { action == ARCHIVE } else { [RESTORE, ADD, EDIT].contains(&action) };
-    html! { @if is_so { (said(action)) } }
+    let is_so = if archived { action == ARCHIVE } else { [RESTORE, ADD, EDIT, KEEP].contains(&action) };
+    html! {
+        @if is_so { (said(action)) }
+        @if is_so && action == KEEP { p { a href=(with_query("entries", [("unreviewed", "1")])) { "What else agents wrote" } } }
+    }
 }
 
 /// Returns the entries to which the links of the text lead.
@@ -153,6 +156,9 @@ fn actions(context: &PageContext<'_>, entry: &EntryView) -> Markup {
             @if summary.kind == Kind::Knowledge && !summary.archived {
                 a.button href=(with_query(EDIT, [("id", id)])) { "Edit" }
                 a.button href=(with_query(ADD, [("supersedes", id)])) { "Replace" }
+            }
+            @if summary.kind == Kind::Knowledge && !summary.archived && !summary.source.is_person() {
+                (button(context, KEEP, &[("id", id)], html! { "Keep as mine" }))
             }
             button.copy type="button" data-copy=(hidden_value(summary.path.as_str())) { "Copy the path" }
             (button(context, action, &[("id", id)], html! { (label) }))

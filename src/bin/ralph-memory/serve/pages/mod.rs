@@ -57,13 +57,15 @@ pub(super) const ARCHIVE: &str = "archive";
 pub(super) const RESTORE: &str = "restore";
 pub(super) const ADD: &str = "add";
 pub(super) const EDIT: &str = "edit";
+pub(super) const KEEP: &str = "keep";
 pub(super) const UNDO: &str = "undo";
 /// What forms change, by the names of their addresses, with what a page says when it is done.
-pub(super) const ACTIONS: [(&str, &str); 5] = [
+pub(super) const ACTIONS: [(&str, &str); 6] = [
     (ARCHIVE, "Moved to the archive."),
     (RESTORE, "Restored. A version that was live before is in the archive now."),
     (ADD, "Written."),
     (EDIT, "Changed."),
+    (KEEP, "Kept: it is yours now, and no agent changes it."),
     (UNDO, ""),
 ];
 
