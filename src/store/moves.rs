@@ -15,6 +15,7 @@ use super::read::Unreadable;
 use super::temp::{rename_new, respell};
 use crate::entry::MAX_FILE_BYTES;
 use crate::error::{Error, Result};
+use crate::text::nfc;
 
 impl Store {
     /// Moves the file at `from` to `to`, creates the folders that it needs, and makes that durable.
@@ -95,6 +96,15 @@ impl Store {
     pub(crate) fn size_of(&self, path: &str) -> u64 {
         let stat = self.open_parent(path).and_then(|(folder, name)| folder.stat_of(name));
         stat.map_or(0, |stat| stat.size)
+    }
+
+    /// Returns whether the folder of the file at `path` lists it under this name, and not under one that differs in case.
+    pub(crate) fn is_spelled_so(&self, path: &str) -> bool {
+        let names = |(folder, name): (Folder, &str)| {
+            let is_it = |listed: &str| nfc(listed) == nfc(name);
+            folder.listing().map(|listing| listing.iter().any(|(listed, _)| listed.to_str().is_some_and(is_it)))
+        };
+        self.open_parent(path).and_then(names).unwrap_or(true)
     }
 
     /// Returns the fingerprint of the file at `path`; `None` if there is no file.

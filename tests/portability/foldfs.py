@@ -57,7 +57,13 @@ class FoldingFileSystem(mfusepy.Operations):
             raise mfusepy.FuseOSError(errno.EACCES)
 
     def readdir(self, path, fh):
-        return [".", "..", *os.listdir(self.real(path))]
+        found = [(".", None, 0), ("..", None, 0)]
+        with os.scandir(self.real(path)) as entries:
+            for entry in entries:
+                stat = entry.stat(follow_symlinks=False)
+                # Readers skip a name without a number.
+                found.append((entry.name, {"st_ino": stat.st_ino, "st_mode": stat.st_mode}, 0))
+        return found
 
     def readlink(self, path):
         return os.readlink(self.real(path))
@@ -131,4 +137,4 @@ class FoldingFileSystem(mfusepy.Operations):
 if __name__ == "__main__":
     backing, mount = sys.argv[1:3]
     system = FoldingFileSystem(backing, sys.argv[3:] == ["nfd"])
-    mfusepy.FUSE(system, mount, foreground=True, nothreads=True, attr_timeout=0, entry_timeout=0, negative_timeout=0)
+    mfusepy.FUSE(system, mount, foreground=True, nothreads=True, use_ino=True, attr_timeout=0, entry_timeout=0, negative_timeout=0)

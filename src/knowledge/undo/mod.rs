@@ -166,6 +166,7 @@ fn current_plan<'a>(workspace: &Workspace, operation: &'a LoggedOperation) -> Re
     let failure = Cell::new(None);
     let state = |path: &str| match workspace.store.fingerprint(path) {
         Ok(None) => FileState::Missing,
+        Ok(Some(_)) if !workspace.store.is_spelled_so(path) => FileState::Missing,
         Ok(Some(fingerprint)) => FileState::Bytes(fingerprint),
         Err(unreadable) => {
             if let Unreadable::Io(_) = unreadable {
