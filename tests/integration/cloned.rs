@@ -495,7 +495,10 @@ fn attempt(base: &TestBase, run: &str, number: u32, started_at: &str, task: &str
 fn a_run_from_the_future_is_not_joined() {
     let base = TestBase::new();
     attempt(&base, "run-future", 1, "2099-01-01T00:00:00Z", "t-evil", "failed");
-    attempt(&base, "run-mine", 1, "2026-11-20T09:30:00Z", "t-1", "failed");
+    // This one came with a merge, and goes on where it began.
+    attempt(&base, "run-merged", 1, "2026-11-20T09:40:00Z", "t-1", "failed");
+    let mine = ["record", "--task", "Mine", "--task-id", "t-1", "--run", "run-mine", "--outcome", "failed"];
+    base.with(mine).now("2026-11-20T09:30:00Z").run().answer(0);
     // It says that it lasts for decades.
     attempt(&base, "run-long", 1, "2026-11-20T09:20:00Z", "t-2", "failed");
     let long = base.read(".ralph/journal/run-long/0001.md").replace("source:", "duration_secs: 900000000\nsource:");
@@ -503,7 +506,8 @@ fn a_run_from_the_future_is_not_joined() {
     let now = DateTime::parse_from_rfc3339("2026-11-20T10:00:00Z").unwrap();
     let memory = base.memory().with_clock(move || now.into());
     assert_eq!(memory.recent_run().as_deref(), Some("run-mine"));
-    assert_eq!(memory.newest_run().as_deref(), Some("run-mine"));
+    assert_eq!(memory.newest_run().as_deref(), Some("run-merged"), "`--resume` takes any");
+    fs::remove_dir_all(base.at(".ralph/journal/run-merged")).unwrap();
     base.run(["context", "--task", "Another"]).says(0, "**Iteration:** 2 of unlimited");
     for arguments in [&["record", "--task-id", "t-9", "--json"][..], &["record", "--json"]] {
         let recorded = base.with(arguments).input("hi").run().json(0);
@@ -545,8 +549,10 @@ fn the_highest_number_of_all_does_not_end_a_run() {
     attempt(&base, "run-1", 3, "2026-11-20T09:00:00Z", "t-1", "failed");
     attempt(&base, "run-1", 9_999_999, "2026-11-20T09:01:00Z", "t-1", "failed");
     attempt(&base, "run-1", 9_999_998, "2026-11-20T09:02:00Z", "t-1", "failed");
-    base.run(["context", "--task", "Task t-1", "--task-id", "t-1"]).says(0, "**Iteration:** 4 of unlimited");
-    assert!(base.with(["record"]).input("hi").run().answer(0).starts_with("recorded journal/run-1/0004 "));
+    let context = ["context", "--task", "Task t-1", "--task-id", "t-1", "--run", "run-1"];
+    base.run(context).says(0, "**Iteration:** 4 of unlimited");
+    let recorded = base.with(["record", "--run", "run-1", "--task-id", "t-1"]).input("hi").run().answer(0);
+    assert!(recorded.starts_with("recorded journal/run-1/0004 "), "{recorded}");
     let recorded = base.with(["record", "--run", "run-1", "--task-id", "t-2"]).input("hi").run().answer(0);
     assert!(recorded.starts_with("recorded journal/run-1/0005 "), "{recorded}");
     let resumed = base.run(["run", "--resume", "--agent", "true", "--max-iterations", "1"]);
