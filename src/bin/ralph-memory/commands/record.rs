@@ -120,7 +120,7 @@ struct RecordAnswer<'a> {
 
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &RecordArgs) -> anyhow::Result<Exit> {
     let recorded = recorded(globals, args).and_then(|recorded| {
-        show(ui, &recorded, args.task().is_some())?;
+        show(ui, &recorded)?;
         Ok(recorded)
     });
     match recorded {
@@ -349,7 +349,7 @@ fn which(error: Error) -> anyhow::Error {
     }
 }
 
-fn show(ui: &mut Ui<'_>, recorded: &Recorded, is_named: bool) -> anyhow::Result<()> {
+fn show(ui: &mut Ui<'_>, recorded: &Recorded) -> anyhow::Result<()> {
     if ui.json {
         let Recorded { knowledge, refused, .. } = recorded;
         let answer = RecordAnswer { attempt: recorded.view(), knowledge, refused };
@@ -357,9 +357,6 @@ fn show(ui: &mut Ui<'_>, recorded: &Recorded, is_named: bool) -> anyhow::Result<
     }
     let id = ui.styled(ui::ID, recorded.id.as_str());
     ui.line(format!("recorded {id} ({})", recorded.outcome.as_str()))?;
-    if !is_named {
-        ui.note(&format!("task: {}", recorded.attempt.task_title));
-    }
     for added in &recorded.knowledge {
         let id = ui.styled(ui::ID, added.id.as_str());
         ui.line(format!("{} {id}", added.action.as_str()))?;
