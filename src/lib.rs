@@ -130,6 +130,7 @@ pub mod settings;
 #[doc(hidden)]
 pub mod setup;
 mod store;
+#[cfg_attr(not(feature = "runner"), allow(dead_code, reason = "the loop alone ends processes"))]
 mod system;
 // As `setup`.
 #[doc(hidden)]

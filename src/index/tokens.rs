@@ -12,7 +12,6 @@
 //! their characters becomes each pair of neighbours: `数据库` is `数据` and `据库`, so any part of it of two or more
 //! characters is found. A character that stands alone is a token of its own.
 
-use std::collections::HashMap;
 use std::ops::Range;
 
 use frostem::{Algorithm, Stemmer};
@@ -57,8 +56,8 @@ pub(super) fn words(text: &str, stems: &mut Stems, give: &mut dyn FnMut(&str)) {
 
 /// Returns how often each token of the word stream is in a text.
 #[cfg(feature = "semantic")]
-pub(crate) fn word_counts(text: &str) -> HashMap<String, u32> {
-    let mut counts = HashMap::new();
+pub(crate) fn word_counts(text: &str) -> std::collections::HashMap<String, u32> {
+    let mut counts = std::collections::HashMap::new();
     words(text, &mut Stems::default(), &mut |token| *counts.entry(token.to_owned()).or_default() += 1);
     counts
 }
