@@ -7,7 +7,7 @@ use std::io;
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::folder::{Folder, explain, split};
+use super::folder::{FileStat, Folder, explain, split};
 use super::layout::Store;
 use super::lock::{Guarded, Lock};
 use super::operation_log::record::LoggedChange;
@@ -71,10 +71,11 @@ impl Store {
         let failed = |error| explain("move", self.full_path(to), error);
         let (to_folder, to_name) = self.make_entry_parent(to).map_err(failed)?;
         let taken = || Error::Conflict { path: self.full_path(to), kept: None };
-        let is_respelled = is_respelled((&from_folder, from_name), (&to_folder, to_name)).map_err(failed)?;
-        if !is_respelled && to_folder.stat_of(to_name).is_ok() {
-            return Err(taken());
-        }
+        let is_respelled = match to_folder.stat_of(to_name) {
+            Err(_) => false,
+            Ok(there) if is_respelled((&from_folder, from_name), (&to_folder, to_name), there).map_err(failed)? => true,
+            Ok(_) => return Err(taken()),
+        };
         let bytes =
             fingerprint(&from_folder, from_name).map_err(|unreadable| unreadable.into_error(self.full_path(from)))?;
         if expected.is_some_and(|expected| expected != bytes) {
@@ -120,11 +121,12 @@ impl Store {
     }
 }
 
-/// Returns whether the two names are spellings of one name, where the file system ignores case or the Unicode form.
-fn is_respelled(from: (&Folder, &str), to: (&Folder, &str)) -> io::Result<bool> {
-    let (Ok(file), Ok(other)) = (from.0.stat_of(from.1), to.0.stat_of(to.1)) else { return Ok(false) };
+/// Returns whether the two names, of which the second is that of `there`, are spellings of one name, where the file system
+/// ignores case or the Unicode form.
+fn is_respelled(from: (&Folder, &str), to: (&Folder, &str), there: FileStat) -> io::Result<bool> {
     // Two names of one file are listed both.
-    Ok(file.ino == other.ino && !to.0.listing()?.iter().any(|(name, _)| name.as_os_str() == to.1))
+    Ok(from.0.stat_of(from.1).is_ok_and(|file| file.ino == there.ino)
+        && !to.0.listing()?.iter().any(|(name, _)| name.as_os_str() == to.1))
 }
 
 /// Returns the fingerprint of a file's bytes. A file too large to be an entry is not read; it is identified by its

@@ -428,6 +428,23 @@ fn a_form_needs_the_token_and_changes_what_it_says() {
     assert_eq!(server.post("undo", &format!("id=x&token={token}"), &[]).status, 404);
 }
 
+/// A replacement once put whole blocks of rules in the place of two selectors, and nothing pulsed any more.
+#[test]
+fn no_rule_of_the_style_sheet_stands_twice() {
+    let base = sample();
+    let sheet = PageProcess::start(&base).get("style.css").body;
+    let rules = |sheet: &str| {
+        let lines = sheet.lines().filter(|line| !line.starts_with(' ') && line.contains('{') && line.contains('}'));
+        lines.map(str::to_owned).collect::<Vec<_>>()
+    };
+    let (all, mut distinct) = (rules(&sheet), rules(&sheet));
+    distinct.sort();
+    distinct.dedup();
+    assert!(all.len() > 100 && all.len() == distinct.len(), "{} rules, {} distinct", all.len(), distinct.len());
+    let still: Vec<&str> = sheet.lines().filter(|line| line.contains("animation: none")).collect();
+    assert_eq!(still, [".offline .pulse::before { animation: none; }", "  .pulse::before { animation: none; }"]);
+}
+
 #[test]
 fn what_agents_wrote_is_reviewed_on_the_page() {
     let base = TestBase::new();

@@ -1141,7 +1141,7 @@ fn a_person_leaves_with_everything_or_reads_what_stays() {
     );
     assert!(!base.read(".git/config").contains("ralph-memory") && !base.at(".git/ralph-memory").exists());
     assert!(!base.at(".cursor").exists() && !base.at("AGENTS.md").exists());
-    assert_eq!(run(&["search", "ports"]).code, Some(0));
+    run(&["search", "ports"]).says(0, "knowledge/ports");
     // What is said works, and then nothing is left.
     run(&["setup", "--remove", "--scope", "user", "--yes"]).says(0, "deleted");
     let left = run(&leave);
