@@ -116,7 +116,7 @@ pub(crate) fn task_by_name(workspace: &Workspace, name: &str) -> Option<(String,
     let catalogs = both_areas(workspace);
     let newest = |rows: &dyn Fn(&Catalog) -> Vec<RowId>, is_meant: &dyn Fn(&Head) -> bool| {
         let heads = |catalog: &Catalog| -> Vec<(i64, Head)> {
-            rows(catalog).into_iter().map(|row| (catalog.recency(row), catalog.head(row))).collect()
+            rows(catalog).into_iter().map(|row| (catalog.recency(row), catalog.light_head(row))).collect()
         };
         let heads = catalogs.iter().flat_map(heads).filter(|(_, head)| head.valid && is_meant(head));
         heads.max_by_key(|(at, _)| *at).and_then(|(_, head)| Some((head.task_id?, head.title)))
@@ -158,13 +158,15 @@ pub(crate) fn error_line(workspace: &Workspace, catalogs: &[&Catalog], error: &R
 pub(crate) const NO_RESULT: &str = "the agent reported neither success nor failure";
 
 /// Returns why the task of an attempt is not done, in the words of the agent, or else of the verification, or else of
-/// the error.
+/// the error, or else in the last line that the client printed.
 pub(super) fn reason(attempt: &Attempt) -> String {
     let verified = attempt.head.validation.as_ref().filter(|validation| validation.exit_code != 0);
     let verified =
         verified.map(|validation| format!("{} failed with exit code {}", validation.named(), validation.exit_code));
     let why = attempt.sections.told_why().and_then(|why| why.lines().next()).map(|line| line.trim().to_owned());
-    let error = || attempt.error_line().map(str::to_owned);
+    let lines = attempt.sections.errors.lines().map(|line| line.trim().trim_start_matches("- "));
+    let printed = || lines.rev().find(|line| !line.is_empty());
+    let error = || attempt.error_line().or_else(printed).map(str::to_owned);
     let reason = match attempt.head.outcome {
         Outcome::Done => None,
         Outcome::Retried => verified.or(why).or_else(error),

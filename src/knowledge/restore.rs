@@ -2,6 +2,8 @@
 //!
 //! The text that is replaced then goes to the log, as in every other change, so nothing is lost.
 
+use std::collections::BTreeSet;
+
 use chrono::{DateTime, Utc};
 use serde::Serialize;
 
@@ -112,6 +114,20 @@ pub(crate) fn restore(workspace: &Workspace, id: &Id, version: Option<&str>) -> 
     };
     settle(workspace, &lock, &mut restored);
     Ok(restored)
+}
+
+/// Returns the entries of which this work tree has no file, and git's folder has one: attempts of all work trees, and entries of
+/// those that are gone.
+pub(crate) fn only_in_git(workspace: &Workspace) -> Vec<Id> {
+    let catalogs = [workspace.catalog(Area::Live), workspace.catalog(Area::Archive)];
+    let copies = catalogs.iter().flat_map(|catalog| {
+        let copies = catalog.journal_rows().filter(|row| is_copy(&catalog.path(*row)));
+        copies.filter_map(|row| catalog.id(row)).collect::<Vec<_>>()
+    });
+    let is_here = |id: &Id| catalogs.iter().any(|catalog| catalog.row_of_id(id).is_some());
+    let left = workspace.store.entries_of_gone_trees().into_iter().filter_map(|left| Id::of_path(&left.path));
+    let found: BTreeSet<Id> = copies.chain(left.filter(|id| !is_here(id))).collect();
+    found.into_iter().collect()
 }
 
 /// Returns the last text that a work tree which is gone left of an entry; that of this tree, if one is named.

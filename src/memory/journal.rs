@@ -95,6 +95,27 @@ impl Memory {
         timeline::replay(&mut self.workspace, &self.semantic, filter, changed)
     }
 
+    /// Returns the id of the task with this id or, if there is none, of the last task with this title. `None` if there was no
+    /// attempt at either.
+    ///
+    /// ```
+    /// use ralph_memory::entry::Outcome;
+    /// use ralph_memory::memory::Report;
+    /// use ralph_memory::{Memory, Task};
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let root = folder.path();
+    /// # Memory::init(root)?;
+    /// # let memory = Memory::open(root)?;
+    /// let attempt = memory.begin(&Task::new("Retry the upload"), &memory.new_run())?;
+    /// let recorded = memory.finish(&attempt, &Report { outcome: Some(Outcome::Done), ..Report::default() })?;
+    /// assert_eq!(memory.task_id("retry the upload"), recorded.attempt.task_id);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn task_id(&self, name: &str) -> Option<String> {
+        journal::task_by_name(&self.workspace, name).map(|(id, _)| id)
+    }
+
     /// Returns everything about a task: its state, and its attempts side by side. `None` if there was no attempt at it.
     pub fn task(&self, task_id: &str) -> Option<TaskView> {
         timeline::task(&self.workspace, task_id)

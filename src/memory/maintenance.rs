@@ -4,6 +4,7 @@ use super::Memory;
 use crate::entry::{EntryPath, Id};
 use crate::error::{IoContext as _, Result};
 use crate::journal::settle_copies;
+use crate::knowledge;
 use crate::knowledge::tidy::{self, TidyReport};
 
 impl Memory {
@@ -104,18 +105,24 @@ impl Memory {
     }
 
     /// Removes what git's folder has of this memory: the copies of attempts that the work trees of this clone share, and the
-    /// merge driver; `dry_run` removes nothing. Returns what was there, in words. An attempt that no work tree has in a file is lost.
+    /// merge driver. Before that, it writes the entries into the memory of which no file is left but there. `dry_run` changes
+    /// nothing. Returns these entries, and what was removed, in words.
     ///
     /// # Errors
     ///
-    /// [`Error::Io`](crate::Error::Io), and [`Error::Git`](crate::Error::Git) when `git` does not answer.
+    /// Those of [`Memory::restore`], and [`Error::Git`](crate::Error::Git) when `git` does not answer.
     #[doc(hidden)]
-    pub fn remove_from_git(&self, dry_run: bool) -> Result<Vec<String>> {
+    pub fn remove_from_git(&self, dry_run: bool) -> Result<(Vec<Id>, Vec<String>)> {
+        let _operation = self.operation("setup --remove --all");
+        let only_there = knowledge::only_in_git(&self.workspace);
+        for id in only_there.iter().filter(|_| !dry_run) {
+            knowledge::restore(&self.workspace, id, None)?;
+        }
         let copies = self.workspace.store.clear_copies(dry_run).io("remove the copies of", self.root())?;
         let mut removed: Vec<String> = copies.iter().map(|path| format!("`{}`", path.display())).collect();
         if self.workspace.unregister_merge_driver(dry_run)? {
             removed.push("the merge driver from the configuration of git".to_owned());
         }
-        Ok(removed)
+        Ok((only_there, removed))
     }
 }

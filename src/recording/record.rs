@@ -58,6 +58,8 @@ pub(crate) fn record(workspace: &Workspace, semantic: &SemanticMemory, ended: &E
     let (told, remarks) = ending(&output.ends, own_task.as_ref(), &|name| known_name(workspace, name));
     output.refused.extend(remarks);
     let is_claimed = told.is_some() || report.outcome.is_some() || output.failure.is_some();
+    // Whoever says why they failed says that they failed.
+    let told = told.or(output.failure.as_ref().map(|_| Outcome::Failed));
     let outcome = outcome(told, report, *by_client);
     let mut problems = transcript_problems(transcript, report, outcome);
     let contributions = Contributions::of(workspace, ended, &mut output)?;

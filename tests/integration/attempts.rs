@@ -745,3 +745,35 @@ fn an_agent_that_said_nothing_hides_no_reason_of_an_attempt_before() {
     let status = base.run(NOTHING).answer(0);
     assert!(status.contains("the list is a lake") && !status.contains(SILENCE), "{status}");
 }
+
+#[test]
+fn whoever_says_why_they_failed_says_that_they_failed() {
+    let base = TestBase::new();
+    let text = "<failure-report>\nwhat_tried: a bridge\nwhy_failed: the river is too wide\n</failure-report>";
+    let record = ["record", "--task", "Cross the river", "--run", "run-1"];
+    base.with(record).input(text).run().says(0, "run-1/0001 (failed)");
+    base.with(record).input(format!("{text}\n<task-done>Cross the river</task-done>")).run().says(0, "(done)");
+}
+
+#[test]
+fn a_task_is_found_by_its_title() {
+    let base = TestBase::new();
+    base.run(["record", "--task", "Cross the river", "--outcome", "failed"]).says(0, "recorded");
+    base.run(["record", "--task", "Buy a boat", "--outcome", "done"]).says(0, "recorded");
+    for title in ["Cross the river", "cross THE river", "task:Cross the river"] {
+        base.run(["show", title]).says(0, "Cross the river");
+    }
+    let log = base.run(["log", "--task", "Cross the river"]).answer(0);
+    assert!(log.contains("Cross the river") && !log.contains("boat"), "{log}");
+    base.run(["log", "--task", "Cross the sea"]).tells(0, &[], &["no attempts"]);
+    base.run(["show", "Cross the sea"]).refuses(1, "there is no entry, task or run `Cross the sea`");
+}
+
+/// Seen by a new user: the list had no reason where the client had printed one.
+#[test]
+fn what_a_crashed_agent_printed_is_the_reason() {
+    let base = TestBase::new();
+    let agent = "sh -c 'cat > /dev/null; echo ouch >&2; exit 7'";
+    base.run(["run", "--task", "Crash", "--max-iterations", "1", "--agent", agent]).says(1, "exit code 7: ouch");
+    base.run(["log"]).says(0, "ouch");
+}

@@ -212,7 +212,8 @@ fn an_agent_neither_archives_nor_rewrites_what_a_person_wrote() {
         &["archive", "--forget", "knowledge/use-make"],
         &["edit", "use-make"],
         &["edit", "use-make", "--title", "Use ninja"],
-        &["edit", "use-make", "--confirm", "--tags", "ninja"],
+        &["edit", "use-make", "--confirm"],
+        &["edit", "use-make", "how-to-release", "--confirm"],
         &["edit", "use-make", "--scope", "task:t-1"],
         &["edit", "use-make", "--to", "platform"],
     ] {
@@ -220,8 +221,18 @@ fn an_agent_neither_archives_nor_rewrites_what_a_person_wrote() {
     }
     by_agent(&["archive", "use-just"]).refuses(2, "a person wrote `knowledge/use-a-justfile`");
     assert_eq!(base.read(".ralph/knowledge/use-make.md"), own);
-    by_agent(&["edit", "use-make", "--confirm"]).says(0, "updated");
+    by_agent(&["add", "Use make", "--body", "Never.", "--source", "human"]).refuses(2, "says that a person wrote this");
     by_agent(&["edit", "how-to-release", "--title", "Releasing"]).says(0, "updated");
     by_agent(&["archive", "releasing"]).says(0, "archived");
+    // What it did itself it takes back, and nothing of a person's.
+    by_agent(&["undo"]).says(0, "took back");
+    by_agent(&["undo", "--redo"]).says(0, "brought back");
+    base.run(["add", "Use make", "--body", "It builds nearly all."]).says(0, "updated");
     base.run(["archive", "use-make"]).says(0, "archived");
+    for words in [&["undo"][..], &["restore", "use-make"]] {
+        by_agent(words).refuses(2, "a person wrote `knowledge/use-make`");
+    }
+    base.run(["undo"]).says(0, "took back");
+    by_agent(&["restore", "use-make"]).refuses(2, "a person wrote `knowledge/use-make`");
+    assert!(base.read(".ralph/knowledge/use-make.md").contains("nearly all"));
 }

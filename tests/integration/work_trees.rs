@@ -571,6 +571,29 @@ fn copies_are_switched_off_and_removed() {
     assert_eq!((clone.known(&root).len(), clone.known(&tree).len()), (2, 0));
 }
 
+/// Seen by a new user: the removal took the only copies of an attempt and of a fact along.
+#[test]
+fn a_removal_writes_down_what_only_git_has() {
+    let clone = Clone::new();
+    let (root, tree) = (clone.0.root(), clone.add("one"));
+    let attempt = clone.fail(&tree, "Sort the list", "run-a", "bubble");
+    clone.run(&tree, &["add", "Only there", "--body", "It is."]).says(0, "created");
+    // A session notes what the tree has.
+    assert_eq!(clone.run(&tree, &["tidy"]).code, Some(0));
+    clone.remove("one");
+    assert_eq!(clone.known(&root), [attempt.as_str()]);
+    let leave = ["setup", "--remove", "--all", "--yes"];
+    let wrote = [format!("wrote `{attempt}` into"), "wrote `knowledge/only-there` into".to_owned()];
+    let rehearsed = clone.run(&root, &[&leave[..], &["--dry-run"]].concat());
+    assert!(rehearsed.stderr.contains(&format!("would write `{attempt}` into the memory")), "{rehearsed}");
+    assert!(!clone.0.at(".ralph/journal/run-a").exists());
+    let removed = clone.run(&root, &leave);
+    assert!(wrote.iter().all(|text| removed.stderr.contains(text)), "{removed}");
+    assert!(!clone.0.at(".git/ralph-memory").exists());
+    assert_eq!(clone.known(&root), [attempt.as_str()]);
+    clone.run(&root, &["show", "only-there"]).says(0, "It is.");
+}
+
 /// Every second change of a file has a kill before it; which ones they are is as good as any other.
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 const STEP: usize = 2;

@@ -11,6 +11,7 @@ use serde::Serialize;
 use crate::activity;
 use crate::advice::{self, Advice, ISSUES, io_hint};
 use crate::exit::Exit;
+use crate::session::is_run_by_agent;
 
 /// A command line that parses but makes no sense.
 #[derive(Debug, thiserror::Error)]
@@ -127,7 +128,10 @@ fn hint(error: &anyhow::Error) -> Option<String> {
         return io_hint(output).map(str::to_owned);
     }
     match error.downcast_ref::<Error>() {
-        Some(error) => Advice::of(error).person,
+        Some(error) => {
+            let Advice { person, agent } = Advice::of(error);
+            agent.filter(|_| is_run_by_agent()).or(person)
+        }
         None => Some(advice::bug()),
     }
 }

@@ -12,7 +12,7 @@ use crate::error::UsageError;
 use crate::exit::Exit;
 use crate::parse::{self, Expiry};
 use crate::project_paths;
-use crate::session::{Globals, writer};
+use crate::session::{Globals, is_run_by_agent, writer};
 use crate::ui::{Ui, count};
 
 /// Add knowledge or, with `--event`, an event: as a new entry, or by updating the entry that says the same
@@ -95,6 +95,10 @@ fn details(text: &str) -> Result<Map<String, Value>, String> {
 }
 
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: AddArgs) -> anyhow::Result<Exit> {
+    if args.source == Some(Source::Human) && is_run_by_agent() {
+        let message = "`--source human` says that a person wrote this, and a coding agent runs this command";
+        return Err(UsageError::new(message, "leave it out").into());
+    }
     // A missing memory is reported before a person types a body.
     let memory = globals.open()?.allow_secrets(&args.allow_secrets)?;
     let files = project_paths::of_project(&memory, &args.files)?;

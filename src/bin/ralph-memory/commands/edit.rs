@@ -26,8 +26,8 @@ use crate::ui::Ui;
 /// meantime. The file keeps its name, even if the title changes.
 ///
 /// If an agent wrote the entry, and a person wrote the one that it replaces, `--supersedes` confirms the agent's
-/// suggestion, and the entry becomes a person's. If a coding agent runs it, it is only a suggestion. A coding agent cannot
-/// change the text, title, scope or tags of an entry that a person wrote.
+/// suggestion, and the entry becomes a person's. If a coding agent runs it, it is only a suggestion. A coding agent can
+/// neither confirm nor change an entry that a person wrote.
 ///
 /// `--to` moves the entry to a layer, which gets its file as it is, and archives it here. `undo` takes back each of the
 /// two in its own memory.
@@ -72,8 +72,8 @@ pub(crate) struct EditArgs {
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: EditArgs) -> anyhow::Result<Exit> {
     let memory = globals.open()?.allow_secrets(&args.allow_secrets)?;
     let EditArgs { ids, title, scope, tags, supersedes, confirm, to, retry, .. } = args;
-    let keeps_all = title.is_none() && scope.is_none() && tags.is_none();
-    if !(keeps_all && (confirm || !supersedes.is_empty())) {
+    let suggests = !supersedes.is_empty() && !confirm && title.is_none() && scope.is_none() && tags.is_none();
+    if !suggests {
         leave_to_people(&memory, &ids)?;
     }
     let by = writer(None);

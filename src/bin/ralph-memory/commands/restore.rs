@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::answers::show_written;
 use crate::exit::Exit;
 use crate::parse;
-use crate::session::Globals;
+use crate::session::{Globals, leave_to_people};
 use crate::ui::{ID, QUIET, Ui};
 
 /// How much of a text is shown in the list, in characters.
@@ -44,6 +44,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &RestoreArgs) -> any
         list(ui, &args.id, &memory.versions(&args.id)?)?;
         return Ok(Exit::Done);
     }
+    leave_to_people(&memory, std::slice::from_ref(&args.id))?;
     let restored = memory.restore(&args.id, args.before.as_deref())?;
     show_written(ui, &restored)?;
     if args.before.is_none() && memory.versions(&restored.id).is_ok_and(|versions| versions.len() > 1) {

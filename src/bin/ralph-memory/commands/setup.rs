@@ -289,10 +289,14 @@ fn leave(
     has_memory: bool,
 ) -> anyhow::Result<(bool, Vec<Remaining>)> {
     let memory = if has_memory { Some(globals.open()?) } else { None };
-    let mut removed = Vec::new();
+    let (mut written, mut removed) = (Vec::new(), Vec::new());
     // What a person has for all projects goes without what this one has.
     if let Some(memory) = memory.as_ref().filter(|_| args.scope != Some(SetupScope::User)) {
-        removed = memory.remove_from_git(dry_run)?;
+        (written, removed) = memory.remove_from_git(dry_run)?;
+    }
+    for id in &written {
+        let wrote = if dry_run { "would write" } else { "wrote" };
+        ui.warn(&format!("{wrote} `{id}` into the memory: only git's folder has it"));
     }
     for what in &removed {
         ui.warn(&format!("{} {what}", if dry_run { "would remove" } else { "removed" }));

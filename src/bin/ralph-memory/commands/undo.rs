@@ -3,13 +3,14 @@
 use std::io;
 use std::time::Duration;
 
+use ralph_memory::Id;
 use ralph_memory::memory::{EntryPath, Operation, UndoAction, Undone, UndoneFile};
 use serde_json::json;
 use similar::TextDiff;
 
 use crate::exit::Exit;
 use crate::parse;
-use crate::session::Globals;
+use crate::session::{Globals, is_run_by_agent, leave_to_people};
 use crate::ui::{ID, QUIET, Ui, count};
 
 /// How many files are named for an operation.
@@ -56,8 +57,13 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &UndoArgs) -> anyhow
     } else if args.clear {
         clear(ui, memory.forget_operations()?)?;
     } else {
-        let undone = if args.redo { memory.redo(args.dry_run) } else { memory.undo(args.number, args.dry_run) };
-        show(ui, &undone?, args)?;
+        let take_back = |dry_run| if args.redo { memory.redo(dry_run) } else { memory.undo(args.number, dry_run) };
+        if is_run_by_agent() {
+            let files = take_back(true)?.files;
+            let ids: Vec<Id> = files.iter().filter_map(|file| Id::of_path(file.path.as_relative())).collect();
+            leave_to_people(&memory, &ids)?;
+        }
+        show(ui, &take_back(args.dry_run)?, args)?;
     }
     Ok(Exit::Done)
 }

@@ -4,6 +4,7 @@ mod follow;
 
 use std::time::Duration;
 
+use ralph_memory::Memory;
 use ralph_memory::entry::Outcome;
 use ralph_memory::entry::timestamp;
 use ralph_memory::memory::{AttemptView, Log, LogFilter};
@@ -38,8 +39,8 @@ const MIN_COLUMNS: usize = 2 * INDENT + 10;
 Times are in UTC. With --follow --json every line is an object with an `event`:
 `attempt`, `started`, `phase`, `action`, `spending` or `ended`.")]
 pub(crate) struct LogArgs {
-    /// Only attempts at this task
-    #[arg(long, value_name = "ID", value_parser = parse::task_id)]
+    /// Only attempts at the task with this id or title
+    #[arg(long, value_name = "TASK")]
     task: Option<String>,
     /// Only attempts of this run
     #[arg(long, value_name = "ID")]
@@ -73,9 +74,9 @@ impl LogArgs {
         self.follow
     }
 
-    fn filter(&self, globals: &Globals) -> LogFilter {
+    fn filter(&self, globals: &Globals, memory: &Memory) -> LogFilter {
         LogFilter {
-            task_id: self.task.clone(),
+            task_id: self.task.as_ref().map(|name| memory.task_id(name).unwrap_or_else(|| name.clone())),
             run_id: self.run.clone(),
             feature: self.feature.clone(),
             outcomes: self.outcomes.clone(),
@@ -89,7 +90,7 @@ impl LogArgs {
 
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &LogArgs) -> anyhow::Result<Exit> {
     let memory = globals.open_to_read(ui)?;
-    let filter = args.filter(globals);
+    let filter = args.filter(globals, &memory);
     if args.follow {
         return follow::follow(ui, memory, &filter, args.full);
     }

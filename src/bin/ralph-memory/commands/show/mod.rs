@@ -24,6 +24,7 @@ use crate::ui::Ui;
   ralph-memory show knowledge/cargo-bench-requires-nightly
   ralph-memory show cargo-bench-requires-nightly --json
   ralph-memory show t-4e0acb21a3
+  ralph-memory show \"Fix the login\"
   ralph-memory show run-1a2b3c4d
   ralph-memory show run-1a2b3c4d/3
   ralph-memory show task:login
@@ -32,7 +33,8 @@ If an entry has the same id as a task or a run, the entry is shown. For the othe
 write `task:` or `run:` before the id. For an entry of a layer, write the layer's
 name there, such as `notes:knowledge/vpn`.")]
 pub(crate) struct ShowArgs {
-    /// The id of an entry, a task or a run; an attempt as `RUN/NUMBER`; an entry's path; or a knowledge entry's file name, title or alias
+    /// The id of an entry, a task or a run; an attempt as `RUN/NUMBER`; an entry's path; a knowledge entry's file name, title or alias; or a
+    /// task's title
     #[arg(value_name = "ID")]
     id: String,
 }
@@ -41,7 +43,11 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &ShowArgs) -> anyhow
     let memory = globals.open_to_read(ui)?.for_one_answer();
     let text = args.id.trim();
     if let Some(id) = text.strip_prefix("task:") {
-        return if show_task(ui, &memory, id)? { Ok(Exit::Done) } else { Err(missing(&memory, "task", id)) };
+        return if show_task(ui, &memory, id)? || show_titled(ui, &memory, id)? {
+            Ok(Exit::Done)
+        } else {
+            Err(missing(&memory, "task", id))
+        };
     }
     if let Some(id) = text.strip_prefix("run:") {
         return if show_run(ui, &memory, id)? { Ok(Exit::Done) } else { Err(missing(&memory, "run", id)) };
@@ -61,9 +67,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &ShowArgs) -> anyhow
             }
             Ok(Exit::Done)
         }
-        Err(Error::NoSuchEntry { .. }) if show_task(ui, &memory, text)? || show_run(ui, &memory, text)? => {
-            Ok(Exit::Done)
-        }
+        Err(Error::NoSuchEntry { .. }) if is_shown(ui, &memory, text)? => Ok(Exit::Done),
         // It is not in the journal yet.
         Err(Error::NoSuchEntry { .. }) if is_open(&memory, attempt.as_ref()) => {
             show_run(ui, &memory, attempt.as_ref().map_or(text, |(run, ..)| run)).map(|_| Exit::Done)
@@ -128,6 +132,15 @@ fn missing(memory: &Memory, what: &str, id: &str) -> anyhow::Error {
 
 fn show_task(ui: &mut Ui<'_>, memory: &Memory, id: &str) -> anyhow::Result<bool> {
     memory.task(id).map_or(Ok(false), |task| task::show(ui, &task).map(|()| true))
+}
+
+fn show_titled(ui: &mut Ui<'_>, memory: &Memory, title: &str) -> anyhow::Result<bool> {
+    memory.task_id(title).map_or(Ok(false), |id| show_task(ui, memory, &id))
+}
+
+/// Shows the task or the run with this id, or the task with this title.
+fn is_shown(ui: &mut Ui<'_>, memory: &Memory, name: &str) -> anyhow::Result<bool> {
+    Ok(show_task(ui, memory, name)? || show_run(ui, memory, name)? || show_titled(ui, memory, name)?)
 }
 
 fn show_run(ui: &mut Ui<'_>, memory: &Memory, id: &str) -> anyhow::Result<bool> {
