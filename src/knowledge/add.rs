@@ -159,8 +159,14 @@ fn find_same(workspace: &Workspace, catalog: &Catalog, knowledge: &Knowledge) ->
             let entry = workspace.read_entry(&catalog.path(*row)).map(|(_, entry)| entry);
             entry.is_ok_and(|entry| dedup::event_words(&entry.head.title, &entry.body) == said)
         };
-        let mut rows = heads.filter(|(_, head)| dedup::may_be_same_event(knowledge, head)).map(|(row, _)| row);
-        return (rows.find(says_so), Vec::new());
+        let alike: Vec<(RowId, Head)> = heads.filter(|(_, head)| dedup::may_be_same_event(knowledge, head)).collect();
+        // The same title with other words is another event, which may replace this one.
+        let titled = alike.iter().filter(|(_, head)| fold(&head.title) == fold(&knowledge.title));
+        let similar = titled.filter_map(|(row, _)| catalog.id(*row)).filter(|id| !knowledge.supersedes.contains(id));
+        return match alike.iter().map(|(row, _)| row).find(|row| says_so(row)) {
+            Some(row) => (Some(*row), Vec::new()),
+            None => (None, similar.collect()),
+        };
     }
     let found = dedup::find(knowledge, heads);
     for candidate in found.candidates {

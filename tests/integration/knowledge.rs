@@ -363,8 +363,8 @@ fn knowledge_that_an_agent_adds_has_the_source_agent() {
         assert_eq!((id.as_str(), source(&id)), ("knowledge/t-2", "agent".to_owned()), "{variable}");
     }
     assert!(base.read(".ralph/knowledge/t.md").contains("A person's words."));
-    // An explicit source counts over a guessed one.
-    assert_eq!(add(&[("CLAUDECODE", "1")], &["--source", "human"]), "knowledge/t");
+    let own = ["add", "T", "--body", "An agent's.", "--source", "human"];
+    base.with(own).env("CLAUDECODE", "1").run().refuses(2, "says that a person wrote this");
     assert_eq!(add(&[("CLAUDECODE", "")], &["--scope", "task:1"]), "knowledge/t-3");
     assert_eq!(source("knowledge/t-3"), "human");
     let note = ["add", "--event", "decision", "We take it.", "--json"];
@@ -592,4 +592,20 @@ fn a_person_reviews_what_agents_wrote() {
         base.run(["undo"]).says(0, "");
     }
     assert_eq!(unreviewed(), all);
+}
+
+/// Seen by a new user: the second decision stood beside the first one, and nothing said so.
+#[test]
+fn a_decision_names_the_one_with_its_title_that_it_may_replace() {
+    let base = TestBase::new();
+    let decide = |body: &str| base.run(["add", "Money is in cents", "--category", "decision", "--body", body]);
+    let first = decide("Prices are integers of cents.");
+    assert!(!first.stderr.contains("similar"), "{first}");
+    let second = decide("Prices are integers of tenths of a cent.");
+    let id = second.stdout.trim().strip_prefix("created ").unwrap().to_owned();
+    assert!(second.stderr.contains("similar: knowledge/") && second.stderr.contains("--supersedes"), "{second}");
+    let old = first.stdout.trim().strip_prefix("created ").unwrap();
+    base.run(["edit", &id, "--supersedes", old]).says(0, "updated");
+    let third = decide("Prices are integers of mills.");
+    assert!(third.stderr.contains(&format!("similar: {id}\n")), "{third}");
 }
