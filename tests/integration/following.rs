@@ -195,6 +195,8 @@ fn a_run_that_was_killed_says_so() {
     assert_eq!((&ended["run_id"], &ended["lost"]), (&json!(run_id), &json!(true)));
     let shown = base.run(["show", &run_id]).answer(0);
     assert!(shown.contains("lost, reading the map"), "{shown}");
+    let nothing: [&str; 0] = [];
+    base.run(nothing).says(0, "its process has ended, and the next run records it as interrupted)");
     let memory = base.memory();
     assert_eq!(memory.live_runs(), Vec::<LiveRun>::new());
     let task = memory.task(&memory.run(&run_id).unwrap().live[0].task_id.clone().unwrap()).unwrap();

@@ -15,6 +15,8 @@ use crate::ui::{ID, Ui, count};
 
 /// The longest line that an entry is listed with, in characters.
 pub(crate) const EXCERPT: usize = 200;
+/// What is said of an attempt whose process is gone.
+pub(crate) const LOST: &str = "; its process has ended, and the next run records it as interrupted";
 /// The heading of the elements of a report that were refused, or not written as they should be.
 pub(crate) const REPORT_PROBLEMS: &str = "Problems in the report";
 /// The texts of an attempt, by their keys, with their headings.

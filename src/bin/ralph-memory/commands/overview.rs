@@ -3,12 +3,13 @@
 use std::path::Path;
 
 use ralph_memory::entry::timestamp;
-use ralph_memory::memory::{EntryCounts, MemoryStatus, OpenAttempt, StuckTask};
+use ralph_memory::memory::{EntryCounts, LivePhase, MemoryStatus, OpenAttempt, StuckTask};
 use ralph_memory::setup::{SetupClient, SetupScope};
 use ralph_memory::text::printed_command;
 use ralph_memory::{Error, Memory};
 use serde_json::{Value, json};
 
+use crate::answers::LOST;
 use crate::commands::setup;
 use crate::error::check_whole;
 use crate::exit::Exit;
@@ -72,7 +73,10 @@ fn show(ui: &mut Ui<'_>, memory: &Memory) -> anyhow::Result<()> {
     for iteration in &open {
         let OpenAttempt { run_id, number, task, started_at, .. } = iteration;
         let begun = timestamp(*started_at);
-        ui.field("open", PLAIN, &format!("{run_id}/{number}  {} (begun {begun})", task.title))?;
+        let live = memory.run(run_id).map(|run| run.live).unwrap_or_default();
+        let is_lost = live.iter().any(|run| run.phase == LivePhase::Lost);
+        let lost = if is_lost { LOST } else { "" };
+        ui.field("open", PLAIN, &format!("{run_id}/{number}  {} (begun {begun}{lost})", task.title))?;
     }
     for StuckTask { id, title, streak, reason, .. } in stuck.iter().take(MAX_STUCK) {
         let name = if title.is_empty() { id } else { title };

@@ -9,6 +9,7 @@ use ralph_memory::text::dollars;
 use ralph_memory::text::printed_command;
 
 use crate::activity::grouped;
+use crate::answers::LOST;
 use crate::commands::log::{minute, seconds, sections};
 use crate::commands::stats::{outcomes, tokens};
 use crate::ui::{ID, QUIET, TITLE, Ui, outcome_style, spent, withheld};
@@ -77,11 +78,7 @@ pub(super) fn live(live: &[LiveRun]) -> String {
         let last = run.actions.last().map(|action| format!(", {}", action.text)).unwrap_or_default();
         let spent = Some(spent(run.spending)).filter(|spent| !spent.is_empty());
         let spent = spent.map(|spent| format!(" ({spent} so far)")).unwrap_or_default();
-        let lost = if run.phase == LivePhase::Lost {
-            "; its process has ended, and the next run records it as interrupted"
-        } else {
-            ""
-        };
+        let lost = if run.phase == LivePhase::Lost { LOST } else { "" };
         format!("{}{number}: {}{spent}{last}{lost}", run.run_id, run.phase.as_str())
     };
     live.iter().map(run).collect::<Vec<_>>().join("; ")
