@@ -591,6 +591,11 @@ fn input_with_an_invalid_option_is_kept() {
     let _ = base.with(["record", "--help"]).input(SAID).run();
     base.write("said", SAID);
     let _ = base.with(["record", "said", "--outcome", "finished"]).input(SAID).run();
+    // The task that the options name is that of the saved text.
+    for task in [&["--task", "Sow"][..], &["--task=Sow"]] {
+        let _ = base.with([&["record", "--oops"], task].concat()).input("It is sown.").run();
+        base.run(["record", kept(&base).to_str().unwrap()]).says(0, "(blocked): Sow");
+    }
     assert_eq!(kept_in(&base.home().join(".local/state/ralph-memory")).len(), 0);
 }
 

@@ -318,8 +318,10 @@ pub(crate) fn rescue(program: clap::Command, arguments: &[OsString]) -> Option<S
     }
     let words: Vec<&str> = arguments.iter().filter_map(|argument| argument.to_str()).collect();
     let is_help = words.iter().any(|word| matches!(*word, "-h" | "--help" | "-V" | "--version"));
-    let named = words.iter().position(|word| *word == "--root").and_then(|at| words.get(at + 1));
-    let named = named.copied().or_else(|| words.iter().find_map(|word| word.strip_prefix("--root=")));
+    let value = |option: &str| {
+        let behind = words.iter().position(|word| *word == option).and_then(|at| words.get(at + 1)).copied();
+        behind.or_else(|| words.iter().find_map(|word| word.strip_prefix(option)?.strip_prefix('=')))
+    };
     if is_help || std::io::stdin().is_terminal() || words[1..].iter().any(|word| Path::new(word).is_file()) {
         return None;
     }
@@ -327,9 +329,9 @@ pub(crate) fn rescue(program: clap::Command, arguments: &[OsString]) -> Option<S
     if is_nothing(&transcript) {
         return None;
     }
-    let start = named.map_or_else(std::env::current_dir, |root| Ok(PathBuf::from(root))).ok()?;
+    let start = value("--root").map_or_else(std::env::current_dir, |root| Ok(PathBuf::from(root))).ok()?;
     let report = Report { transcript: Some(transcript), ..Report::default() };
-    let (root, kept) = save_input(&start, run_of_environment(), None, &report, Utc::now());
+    let (root, kept) = save_input(&start, run_of_environment(), value("--task").map(Task::new), &report, Utc::now());
     Some(match kept {
         Ok(kept) => format!("the input is saved: {}", saved_hint(&root, &kept)),
         Err(Error::NotKept { text, reason, .. }) => format!("the input could not be saved ({reason}):\n{text}"),
