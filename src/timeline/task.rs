@@ -67,7 +67,7 @@ choice! {
 /// }
 /// let task = memory.task(&Task::id_of_title("Sign the release")).ok_or("no such task")?;
 /// let next = task.next_model.ok_or("no model")?;
-/// assert_eq!((next.model.as_str(), next.rationale.as_str()), ("opus", "escalated after 2 consecutive failures"));
+/// assert_eq!((next.model.as_str(), next.rationale.as_str()), ("opus", "escalated after 2 attempts without success"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
