@@ -23,14 +23,14 @@ pub(crate) struct PageProcess {
     child: Child,
     answer: Value,
     port: u16,
-    token: String,
+    pub(crate) token: String,
 }
 
 /// An answer over HTTP.
 #[derive(Debug, PartialEq, Eq)]
-struct HttpAnswer {
-    status: u16,
-    head: String,
+pub(crate) struct HttpAnswer {
+    pub(crate) status: u16,
+    pub(crate) head: String,
     body: String,
 }
 
@@ -85,7 +85,7 @@ impl PageProcess {
     }
 
     /// Sends a form.
-    fn post(&self, page: &str, fields: &str, lines: &[&str]) -> HttpAnswer {
+    pub(crate) fn post(&self, page: &str, fields: &str, lines: &[&str]) -> HttpAnswer {
         let host = self.host();
         let kind = "Content-Type: application/x-www-form-urlencoded";
         let lines = [&[host.as_str(), kind], lines].concat();
@@ -277,7 +277,7 @@ fn times_are_exact_and_in_utc_as_the_server_writes_them() {
 }
 
 /// Returns the part of a page that is not its frame.
-fn main_of(html: &str) -> &str {
+pub(crate) fn main_of(html: &str) -> &str {
     html.split("<main").nth(1).and_then(|rest| rest.split("</main>").next()).unwrap()
 }
 
@@ -772,9 +772,9 @@ fn a_page_follows_the_settings_and_says_when_there_is_no_memory() {
     fail();
     fail();
     let server = PageProcess::start(&base);
-    assert!(!server.page("").contains("failures in a row"));
+    assert!(!server.page("").contains("attempts without success"));
     fail();
-    assert!(server.page("").contains("3 failures in a row"));
+    assert!(server.page("").contains("3 attempts without success"));
     base.write(".ralph/config.toml", "[search]\nlimit = \"two\"\n");
     let broken = server.get("");
     assert_ne!(broken.status, 200);
@@ -935,7 +935,7 @@ fn the_first_page_says_the_next_step_where_no_agent_has_worked() {
 }
 
 /// Returns the number that a page has under a name.
-fn figure<'a>(html: &'a str, name: &str) -> &'a str {
+pub(crate) fn figure<'a>(html: &'a str, name: &str) -> &'a str {
     let value = html.split(&format!("<dt>{name}</dt><dd>")).nth(1).unwrap_or_else(|| panic!("{name}: {html}"));
     let value = value.split("</dd>").next().unwrap();
     value.trim_end_matches("</a>").rsplit('>').next().unwrap()
@@ -1101,7 +1101,7 @@ fn lists_show_a_line_of_each_entry_and_what_became_of_it() {
 }
 
 /// Returns the value of a hidden field of a page.
-fn hidden<'a>(html: &'a str, name: &str) -> &'a str {
+pub(crate) fn hidden<'a>(html: &'a str, name: &str) -> &'a str {
     let value = html.split(&format!("name=\"{name}\" value=\"")).nth(1).unwrap_or_else(|| panic!("{name}: {html}"));
     value.split('"').next().unwrap()
 }

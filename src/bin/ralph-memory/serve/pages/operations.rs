@@ -1,11 +1,12 @@
 //! The last changes that the program made, each with a button that takes it back.
 
 use maud::{Markup, html};
-use ralph_memory::entry::timestamp;
+use ralph_memory::entry::{EntrySummary, timestamp};
 use ralph_memory::memory::Operation;
+use ralph_memory::{Id, Memory};
 
 use super::super::fields::PageFields;
-use super::super::html::{HtmlPage, PageContext, ShownTime, counted, cut, isolated};
+use super::super::html::{HtmlPage, PageContext, ShownTime, by_agent, counted, cut, isolated};
 use super::{UNDO, button, nothing};
 
 /// How many changes that hold, and how many that are taken back, are shown, and files of each.
@@ -47,8 +48,12 @@ pub(super) fn operations(context: &PageContext<'_>, from: &str) -> Markup {
     }
 }
 
-/// Returns what an operation did, in a line.
-pub(super) fn summary(operation: &Operation) -> Markup {
+/// Returns what an operation did, in a line, with who wrote the entries.
+pub(super) fn summary(memory: &Memory, operation: &Operation) -> Markup {
+    let shown = &operation.files[..operation.files.len().min(MAX_FILES)];
+    let id = |path: &str| Id::of_path(path.strip_prefix(".ralph/")?);
+    let entries: Vec<EntrySummary> =
+        memory.summaries(&shown.iter().filter_map(|file| id(file.as_str())).collect::<Vec<_>>());
     let counts = [
         (operation.created, "created"),
         (operation.changed, "changed"),
@@ -58,7 +63,10 @@ pub(super) fn summary(operation: &Operation) -> Markup {
     html! {
         code { (isolated(&cut(&operation.command, 60))) }
         @for (count, what) in counts { @if count > 0 { " · " (counted(count, "file", "files")) " " (what) } }
-        @for file in operation.files.iter().take(MAX_FILES) { " " code { (isolated(&cut(file.as_str(), 120))) } }
+        @for file in shown {
+            " " code { (isolated(&cut(file.as_str(), 120))) }
+            @if let Some(entry) = entries.iter().find(|entry| entry.path == *file) { span.quiet { (by_agent(entry, " ")) } }
+        }
         @if size(operation) > MAX_FILES.min(operation.files.len()) { " …" }
     }
 }
@@ -67,7 +75,7 @@ pub(super) fn summary(operation: &Operation) -> Markup {
 fn row(context: &PageContext<'_>, operation: &Operation, undo: Option<u64>, from: &str) -> Markup {
     html! {
         div {
-            p { (summary(operation)) }
+            p { (summary(context.memory, operation)) }
             p.meta {
                 (ShownTime(&timestamp(operation.at)))
                 @if operation.taken_back_by.is_some() { " · taken back" }
