@@ -98,9 +98,9 @@ impl WorkTree {
     /// # Errors
     ///
     /// [`Error::Git`] when `git` does not answer.
-    pub(crate) fn unregister_merge_driver(&self) -> Result<bool> {
+    pub(crate) fn unregister_merge_driver(&self, dry_run: bool) -> Result<bool> {
         let is_there = !self.call(&["config", "--local", "--get-regexp", KEYS]).good(&[0, 1]).ask_all()?.is_empty();
-        if is_there {
+        if is_there && !dry_run {
             self.call(&["config", "--local", "--remove-section", SECTION]).ask()?;
         }
         Ok(is_there)

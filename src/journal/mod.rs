@@ -18,8 +18,8 @@ mod write;
 pub(crate) use copies::{copy_run, settle_copies, uncopied};
 pub(crate) use names::{BEGUN, check_name, check_number, check_run_name, journal_path, run_of};
 pub(crate) use read::{
-    attempt, attempt_at, attempts_of_run, attempts_of_task, both_areas, error_line, has_attempts, latest_start,
-    light_summaries, summaries, task_by_name,
+    NO_RESULT, attempt, attempt_at, attempts_of_run, attempts_of_task, both_areas, error_line, has_attempts,
+    latest_start, light_summaries, summaries, task_by_name,
 };
 pub use views::{AttemptView, Found, Occurrence, RecurringError};
 pub(crate) use views::{

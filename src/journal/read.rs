@@ -154,6 +154,9 @@ pub(crate) fn error_line(workspace: &Workspace, catalogs: &[&Catalog], error: &R
     error.attempts().rev().find_map(line).map(|line| shorten(&line, LINE_CHARACTERS))
 }
 
+/// The reason of an attempt whose agent ended as it should, and said nothing.
+pub(crate) const NO_RESULT: &str = "the agent reported neither success nor failure";
+
 /// Returns why the task of an attempt is not done, in the words of the agent, or else of the verification, or else of
 /// the error.
 pub(super) fn reason(attempt: &Attempt) -> String {
@@ -165,6 +168,7 @@ pub(super) fn reason(attempt: &Attempt) -> String {
     let reason = match attempt.head.outcome {
         Outcome::Done => None,
         Outcome::Retried => verified.or(why).or_else(error),
+        Outcome::Blocked => why.or(verified).or_else(error).or_else(|| Some(NO_RESULT.to_owned())),
         _ => why.or(verified).or_else(error),
     };
     shorten(&reason.unwrap_or_default(), MAX_REASON)

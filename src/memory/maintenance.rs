@@ -104,16 +104,16 @@ impl Memory {
     }
 
     /// Removes what git's folder has of this memory: the copies of attempts that the work trees of this clone share, and the
-    /// merge driver. Returns what was removed, in words. An attempt that no work tree has in a file is lost.
+    /// merge driver; `dry_run` removes nothing. Returns what was there, in words. An attempt that no work tree has in a file is lost.
     ///
     /// # Errors
     ///
     /// [`Error::Io`](crate::Error::Io), and [`Error::Git`](crate::Error::Git) when `git` does not answer.
     #[doc(hidden)]
-    pub fn remove_from_git(&self) -> Result<Vec<String>> {
-        let copies = self.workspace.store.clear_copies().io("remove the copies of", self.root())?;
+    pub fn remove_from_git(&self, dry_run: bool) -> Result<Vec<String>> {
+        let copies = self.workspace.store.clear_copies(dry_run).io("remove the copies of", self.root())?;
         let mut removed: Vec<String> = copies.iter().map(|path| format!("`{}`", path.display())).collect();
-        if self.workspace.unregister_merge_driver()? {
+        if self.workspace.unregister_merge_driver(dry_run)? {
             removed.push("the merge driver from the configuration of git".to_owned());
         }
         Ok(removed)

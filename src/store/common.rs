@@ -157,18 +157,20 @@ impl CommonFolder {
     /// # Errors
     ///
     /// Those of the file system.
-    pub(super) fn clear(root: &Path) -> io::Result<Vec<PathBuf>> {
+    pub(super) fn clear(root: &Path, dry_run: bool) -> io::Result<Vec<PathBuf>> {
         let Some(clone) = GitClone::of(root) else { return Ok(Vec::new()) };
         let mut removed = Vec::new();
         for path in folders_of(&clone) {
             let above = Folder::open(&clone.common)?.descend(COMMON)?;
             let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
             if !above.is_of_other_user(name) {
-                above.remove_any(name)?;
+                if !dry_run {
+                    above.remove_any(name)?;
+                }
                 removed.push(path);
             }
         }
-        if !removed.is_empty() {
+        if !dry_run && !removed.is_empty() {
             // Another memory or user may have copies there.
             Folder::open(&clone.common)?.remove_folder(COMMON)?;
         }

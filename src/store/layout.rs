@@ -181,8 +181,8 @@ impl Store {
     /// # Errors
     ///
     /// Those of the file system.
-    pub(crate) fn clear_copies(&self) -> io::Result<Vec<PathBuf>> {
-        CommonFolder::clear(&self.root)
+    pub(crate) fn clear_copies(&self, dry_run: bool) -> io::Result<Vec<PathBuf>> {
+        CommonFolder::clear(&self.root, dry_run)
     }
 
     /// Takes over the copies from where the memory was before its folder moved in the repository.

@@ -10,7 +10,7 @@ use super::task::{NextModel, TaskState, next_model, state};
 use crate::entry::Outcome;
 use crate::index::catalog::Catalog;
 use crate::journal::history::{AttemptSummary, TaskRecord};
-use crate::journal::{both_areas, problems_of, summaries};
+use crate::journal::{NO_RESULT, both_areas, problems_of, summaries};
 use crate::recording::{LiveRun, live_runs};
 use crate::text::nfc;
 use crate::workspace::Workspace;
@@ -128,6 +128,16 @@ fn stuck(workspace: &Workspace, catalogs: &[&Catalog], attempts: &[AttemptSummar
 /// Returns why the last of these attempts failed, which are given oldest first: an attempt that ended without a word hides none before it.
 fn reason(workspace: &Workspace, catalogs: &[&Catalog], attempts: &[AttemptSummary]) -> String {
     let failed = attempts.iter().rev().take_while(|attempt| attempt.head.outcome != Outcome::Done).take(MAX_READ);
-    let mut views = failed.flat_map(|attempt| views(workspace, catalogs, std::slice::from_ref(attempt)));
-    views.find(|view| !view.reason.is_empty()).map(|view| view.reason).unwrap_or_default()
+    let views = failed.flat_map(|attempt| views(workspace, catalogs, std::slice::from_ref(attempt)));
+    let mut reason = String::new();
+    for view in views {
+        let is_told = !view.reason.is_empty() && view.reason != NO_RESULT;
+        if is_told || reason.is_empty() {
+            reason = view.reason;
+        }
+        if is_told {
+            break;
+        }
+    }
+    reason
 }

@@ -53,9 +53,9 @@ impl Workspace {
     }
 
     /// Removes the merge driver from this clone, if there is one. Returns whether there was one.
-    pub(crate) fn unregister_merge_driver(&self) -> Result<bool> {
+    pub(crate) fn unregister_merge_driver(&self, dry_run: bool) -> Result<bool> {
         match WorkTree::find(self.store.memory()) {
-            Lookup::Found(tree) => tree.unregister_merge_driver(),
+            Lookup::Found(tree) => tree.unregister_merge_driver(dry_run),
             _ => Ok(false),
         }
     }

@@ -36,7 +36,10 @@ fn check_refused(base: &TestBase, path: &str, reason: &str) {
     let before = fs::read(base.at(path)).unwrap();
     let ran = base.with(["record"]).input(SAID).run();
     assert_eq!(ran.code, Some(0), "{ran}");
-    assert!(ran.stdout.starts_with("recorded journal/run-1/0001 (done)\ncreated knowledge/"), "{ran}");
+    assert!(
+        ran.stdout.starts_with("recorded journal/run-1/0001 (done): Write the greeting\ncreated knowledge/"),
+        "{ran}"
+    );
     assert!(ran.stderr.contains("line 4: <knowledge>") && ran.stderr.contains(reason), "{ran}");
     assert_eq!(fs::read(base.at(path)).unwrap(), before);
     let journal = base.read(".ralph/journal/run-1/0001.md");
@@ -248,7 +251,7 @@ fn an_answer_without_a_memory_is_kept() {
     let told = base.run(["check"]);
     assert!(told.stdout.contains(path.to_str().unwrap()), "{told}");
     let recorded = base.run(["record", path.to_str().unwrap()]);
-    assert!(recorded.stdout.starts_with("recorded journal/run-1/0001 (done)\n"), "{recorded}");
+    assert!(recorded.stdout.starts_with("recorded journal/run-1/0001 (done): Write the greeting\n"), "{recorded}");
     assert!(base.read(".ralph/journal/run-1/0001.md").contains("The greeting is printed."));
     // The same if the task is unknown.
     let ran = base.with(["record"]).input("<journal>\nMore.\n</journal>\n").run();
@@ -262,7 +265,7 @@ fn an_answer_without_a_memory_is_kept() {
     // The agent's text names the task.
     let _ = base.with(["record", "--oops"]).input(SAID.replace("is printed", "is shouted")).run();
     let recorded = base.run(["record", kept(&base).to_str().unwrap()]);
-    assert!(recorded.stdout.starts_with("recorded journal/run-1/0003 (done)\n"), "{recorded}");
+    assert!(recorded.stdout.starts_with("recorded journal/run-1/0003 (done): Write the greeting\n"), "{recorded}");
     assert!(kept_in(path.parent().unwrap()).is_empty());
 }
 
@@ -381,7 +384,11 @@ fn other_files_are_not_mistaken_for_saved_attempts() {
     // Sigils are not confused with similar text.
     base.write("said.txt", format!("No: {text}").replace("task-done", "nothing"));
     let recorded = base.run(["record", "said.txt"]);
-    assert_eq!(recorded.stdout.lines().next(), Some("recorded journal/run-1/0001 (blocked)"), "{recorded}");
+    assert_eq!(
+        recorded.stdout.lines().next(),
+        Some("recorded journal/run-1/0001 (blocked): Write the greeting"),
+        "{recorded}"
+    );
     assert!(kept(&base).exists());
 }
 
@@ -574,7 +581,7 @@ fn input_with_an_invalid_option_is_kept() {
         assert!(fs::read_to_string(&path).unwrap().contains("Use printf instead of echo."));
     }
     let ran = base.run(["record", kept(&base).to_str().unwrap()]);
-    assert!(ran.stdout.starts_with("recorded journal/run-1/0001 (done)\n"), "{ran}");
+    assert!(ran.stdout.starts_with("recorded journal/run-1/0001 (done): Write the greeting\n"), "{ran}");
     // Other commands ignore their input, whatever their arguments are.
     for other in [&["search", "record", "--oops"][..], &["help", "record"], &["--root", "record", "list", "--oops"]] {
         let ran = base.with(other).input(SAID).run();
@@ -719,4 +726,22 @@ fn an_agent_in_a_group_of_its_own_ends_with_its_run() {
         assert!(Instant::now() < until, "the agent goes on without its run");
         std::thread::yield_now();
     }
+}
+
+#[test]
+fn an_agent_that_said_nothing_hides_no_reason_of_an_attempt_before() {
+    const NOTHING: [&str; 0] = [];
+    const SILENCE: &str = "the agent reported neither success nor failure";
+    let base = TestBase::new();
+    let record = |text: &str| base.with(["record", "--task", "Sort the list", "--run", "run-1"]).input(text).run();
+    record("I looked around.").says(0, "(blocked)");
+    base.run(["log"]).says(0, SILENCE);
+    record("I looked into it.").says(0, "(blocked)");
+    record("I looked at it.").says(0, "(blocked)");
+    base.run(NOTHING).says(0, SILENCE);
+    record("<task-failed>Sort the list</task-failed>\n<failure-report>\nwhy: the list is a lake\n</failure-report>")
+        .says(0, "(failed)");
+    record("I looked around again.").says(0, "(blocked)");
+    let status = base.run(NOTHING).answer(0);
+    assert!(status.contains("the list is a lake") && !status.contains(SILENCE), "{status}");
 }

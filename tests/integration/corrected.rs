@@ -196,3 +196,29 @@ fn add_shows_the_lines_that_it_takes_away() {
     let removed = ["Ask first.", "    just release --sign", "Then wait.", "And rest."];
     assert_eq!(ran.json(0)["removed"], serde_json::json!(removed));
 }
+
+#[test]
+fn an_agent_neither_archives_nor_rewrites_what_a_person_wrote() {
+    let base = TestBase::new();
+    base.run(["add", "Use make", "--body", "It builds all.", "--tags", "build"]).says(0, "created");
+    add(&base, "agent", TITLE, WRONG, &[]).says(0, "created");
+    let own = base.read(".ralph/knowledge/use-make.md");
+    let by_agent = |words: &[&str]| base.with(words).env("CLAUDECODE", "1").env("EDITOR", "false").run();
+    for words in [
+        &["archive", "use-make"][..],
+        &["archive", "how-to-release", "use-make"],
+        &["archive", "--forget", "knowledge/use-make"],
+        &["edit", "use-make"],
+        &["edit", "use-make", "--title", "Use ninja"],
+        &["edit", "use-make", "--confirm", "--tags", "ninja"],
+        &["edit", "use-make", "--scope", "task:t-1"],
+        &["edit", "use-make", "--to", "platform"],
+    ] {
+        by_agent(words).refuses(2, "a person wrote `knowledge/use-make`");
+    }
+    assert_eq!(base.read(".ralph/knowledge/use-make.md"), own);
+    by_agent(&["edit", "use-make", "--confirm"]).says(0, "updated");
+    by_agent(&["edit", "how-to-release", "--title", "Releasing"]).says(0, "updated");
+    by_agent(&["archive", "releasing"]).says(0, "archived");
+    base.run(["archive", "use-make"]).says(0, "archived");
+}

@@ -1122,7 +1122,8 @@ fn a_person_leaves_with_everything_or_reads_what_stays() {
         .says(1, "nothing was changed; `--yes` makes these changes");
     let leave = ["setup", "--remove", "--all", "--yes", "--scope", "project"];
     let rehearsed = run(&[&leave[..], &["--dry-run"]].concat());
-    rehearsed.tells(0, &["stays: the memory, 2 entries; `rm -r "], &[]);
+    let would = ["would remove `", "would remove the merge driver from the configuration of git"];
+    rehearsed.tells(0, &["stays: the memory, 2 entries; `rm -r "], &would);
     assert!(base.read(".git/config").contains("ralph-memory") && base.at(".git/ralph-memory").exists());
 
     let left = run(&leave);
@@ -1143,7 +1144,11 @@ fn a_person_leaves_with_everything_or_reads_what_stays() {
     assert!(!base.at(".cursor").exists() && !base.at("AGENTS.md").exists());
     run(&["search", "ports"]).says(0, "knowledge/ports");
     // What is said works, and then nothing is left.
-    run(&["setup", "--remove", "--scope", "user", "--yes"]).says(0, "deleted");
+    run(&["check", "--register-merge-driver"]).says(0, "registered");
+    run(&["setup", "--remove", "--all", "--scope", "user", "--yes"]).says(0, "deleted");
+    assert!(base.read(".git/config").contains("ralph-memory"), "it is this project's");
+    let left = run(&leave);
+    assert!(left.stderr.contains("removed the merge driver") && !left.stdout.contains("nothing to do"), "{left}");
     let left = run(&leave);
     assert!(!left.stdout.contains("connections") && !left.stderr.contains("removed"), "{left}");
     let said = run(&[&leave[..], &["--json"]].concat()).json(0);

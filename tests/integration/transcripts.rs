@@ -51,10 +51,10 @@ fn a_stream_of_codex_becomes_an_attempt() {
 #[test]
 fn failed_and_stopped_agents_are_distinguished() {
     let (base, ran) = record("claude-max-turns.jsonl", &[]);
-    assert_eq!(ran.answer(0), "recorded journal/run-0000000a/0001 (blocked)\n");
+    assert_eq!(ran.answer(0), "recorded journal/run-0000000a/0001 (blocked): Add the lock\n");
     assert_snapshot!(journal(&base));
     let (base, ran) = record("codex-failed.jsonl", &[]);
-    assert_eq!(ran.answer(0), "recorded journal/run-0000000a/0001 (error)\n");
+    assert_eq!(ran.answer(0), "recorded journal/run-0000000a/0001 (error): Add the lock\n");
     assert_snapshot!(journal(&base));
     // The stream was cut, which is not a report of failure by the agent.
     let (base, ran) = record("claude-cut.jsonl", &[]);
@@ -78,7 +78,7 @@ fn a_sigil_counts_over_how_the_agent_ended() {
 #[test]
 fn plain_text_that_begins_with_a_brace_stays_text() {
     let (base, ran) = record("text-with-braces.txt", &[]);
-    assert_eq!(ran.answer(0), "recorded journal/run-0000000a/0001 (done)\n");
+    assert_eq!(ran.answer(0), "recorded journal/run-0000000a/0001 (done): Add the lock\n");
     let journal = journal(&base);
     assert!(journal.contains("\noutcome: done\n") && !journal.contains("## Summary"), "{journal}");
 }

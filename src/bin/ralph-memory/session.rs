@@ -9,7 +9,8 @@ use chrono::{DateTime, Utc};
 use clap::{Args, ColorChoice};
 use ralph_memory::memory::{AgentFolders, StateFolders};
 use ralph_memory::settings::ENV_PREFIX;
-use ralph_memory::{Error, Memory, Source};
+use ralph_memory::text::printed_command;
+use ralph_memory::{Error, Id, Kind, Memory, Source};
 
 use crate::error::UsageError;
 use crate::ui::Ui;
@@ -271,6 +272,20 @@ pub(crate) fn writer(named: Option<Source>) -> Source {
 pub(crate) fn is_run_by_agent() -> bool {
     let is_set = |name: &&str| std::env::var_os(name).is_some_and(|value| !value.is_empty() && value != "0");
     OF_AGENTS.iter().any(is_set)
+}
+
+/// Fails if a coding agent runs this process and a person wrote one of these entries of knowledge.
+pub(crate) fn leave_to_people(memory: &Memory, ids: &[Id]) -> anyhow::Result<()> {
+    if !is_run_by_agent() {
+        return Ok(());
+    }
+    let summaries = memory.summaries(ids);
+    let Some(own) = summaries.iter().find(|entry| entry.kind == Kind::Knowledge && entry.source.is_person()) else {
+        return Ok(());
+    };
+    let suggest = printed_command("ralph-memory add --supersedes ID", &[("ID", own.id.as_str())]);
+    let message = format!("a person wrote `{}`, and a coding agent runs this command", own.id);
+    Err(UsageError::new(message, format!("tell the person; or suggest what holds now with {suggest}")).into())
 }
 
 /// Returns the folders in which Claude Code, Codex and opencode keep their files of this user.

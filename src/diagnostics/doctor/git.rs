@@ -42,7 +42,10 @@ pub(super) fn git(git: &GitFacts) -> Vec<Problem> {
     if findings.is_empty() {
         findings.push(ok("git-ignore", "ignores `cache/` and `state/`, and not the entries"));
     }
-    findings.push(ok("git-commit", uncommitted_message(uncommitted)));
+    // What is ignored is not committed either.
+    if !ignores_entries {
+        findings.push(ok("git-commit", uncommitted_message(uncommitted)));
+    }
     findings.push(merge_finding(merge_driver, ignores_entries));
     findings
 }

@@ -42,6 +42,8 @@ pub(crate) fn error_category(output: &ParsedSigils, outcome: Outcome) -> Option<
 pub(crate) fn sections(output: ParsedSigils, report: &Report, transcript: &Transcript, outcome: Outcome) -> Sections {
     let or = |own: &str, other: String| if own.trim().is_empty() { other } else { own.to_owned() };
     let is_silent = output.failure.is_none() && outcome.is_success() == Some(false);
+    // What was verified says why its attempt is to be retried.
+    let untold = if is_silent && outcome != Outcome::Retried { NO_REPORT } else { "" };
     let failure = output.failure.unwrap_or_default();
     // A stream names the agent's last words and the client's errors. The end of a plain text may be either.
     let is_text = matches!(transcript.format, Format::Text | Format::Unknown);
@@ -59,7 +61,7 @@ pub(crate) fn sections(output: ParsedSigils, report: &Report, transcript: &Trans
         notes: joined([output.notes.unwrap_or_default(), failure.other], "\n\n"),
         summary: or(&own.summary, last_words),
         what_tried: or(&own.what_tried, failure.tried),
-        why_failed: or(&own.why_failed, if is_silent { NO_REPORT.to_owned() } else { failure.why }),
+        why_failed: or(&own.why_failed, if is_silent { untold.to_owned() } else { failure.why }),
         error_output: joined([or(&own.error_output, trace), ended_by(report).unwrap_or_default()], "\n"),
         errors: errors_of(report, outcome),
         ..own.clone()

@@ -5,12 +5,13 @@ use serde_json::json;
 
 use crate::exit::Exit;
 use crate::parse;
-use crate::session::Globals;
+use crate::session::{Globals, leave_to_people};
 use crate::ui::{ID, Ui};
 
 /// Move entries to the archive, where searches and contexts leave them out
 ///
-/// Either all of them are moved, or none. `restore` brings them back.
+/// Either all of them are moved, or none. `restore` brings them back. Entries that a person wrote are not archived where a
+/// coding agent runs this.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ralph-memory archive knowledge/old-staging-host
@@ -27,6 +28,7 @@ pub(crate) struct ArchiveArgs {
 
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &ArchiveArgs) -> anyhow::Result<Exit> {
     let memory = globals.open()?;
+    leave_to_people(&memory, &args.ids)?;
     if args.forget {
         let removed = memory.forget(&args.ids)?;
         if ui.json {

@@ -13,7 +13,7 @@ use crate::answers::show_written;
 use crate::error::UsageError;
 use crate::exit::Exit;
 use crate::parse;
-use crate::session::{Globals, writer};
+use crate::session::{Globals, leave_to_people, writer};
 use crate::ui::Ui;
 
 /// Change a knowledge entry: in your editor, or by options
@@ -26,7 +26,8 @@ use crate::ui::Ui;
 /// meantime. The file keeps its name, even if the title changes.
 ///
 /// If an agent wrote the entry, and a person wrote the one that it replaces, `--supersedes` confirms the agent's
-/// suggestion, and the entry becomes a person's. If a coding agent runs it, it is only a suggestion.
+/// suggestion, and the entry becomes a person's. If a coding agent runs it, it is only a suggestion. A coding agent cannot
+/// change the text, title, scope or tags of an entry that a person wrote.
 ///
 /// `--to` moves the entry to a layer, which gets its file as it is, and archives it here. `undo` takes back each of the
 /// two in its own memory.
@@ -71,6 +72,10 @@ pub(crate) struct EditArgs {
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: EditArgs) -> anyhow::Result<Exit> {
     let memory = globals.open()?.allow_secrets(&args.allow_secrets)?;
     let EditArgs { ids, title, scope, tags, supersedes, confirm, to, retry, .. } = args;
+    let keeps_all = title.is_none() && scope.is_none() && tags.is_none();
+    if !(keeps_all && (confirm || !supersedes.is_empty())) {
+        leave_to_people(&memory, &ids)?;
+    }
     let by = writer(None);
     let changes = EntryChanges { title, scope, tags, supersedes, confirm, by, ..EntryChanges::default() };
     let only = |confirm| EntryChanges { confirm, by: changes.by, ..EntryChanges::default() };

@@ -120,7 +120,7 @@ struct RecordAnswer<'a> {
 
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &RecordArgs) -> anyhow::Result<Exit> {
     let recorded = recorded(globals, args).and_then(|recorded| {
-        show(ui, &recorded)?;
+        show(ui, &recorded, args.task().is_some())?;
         Ok(recorded)
     });
     match recorded {
@@ -349,14 +349,16 @@ fn which(error: Error) -> anyhow::Error {
     }
 }
 
-fn show(ui: &mut Ui<'_>, recorded: &Recorded) -> anyhow::Result<()> {
+/// Shows what was written, and the task, unless the options named it.
+fn show(ui: &mut Ui<'_>, recorded: &Recorded, names_task: bool) -> anyhow::Result<()> {
     if ui.json {
         let Recorded { knowledge, refused, .. } = recorded;
         let answer = RecordAnswer { attempt: recorded.view(), knowledge, refused };
         return Ok(ui.json(answer, &recorded.problems)?);
     }
     let id = ui.styled(ui::ID, recorded.id.as_str());
-    ui.line(format!("recorded {id} ({})", recorded.outcome.as_str()))?;
+    let task = if names_task { String::new() } else { format!(": {}", recorded.attempt.task_title) };
+    ui.line(format!("recorded {id} ({}){task}", recorded.outcome.as_str()))?;
     for added in &recorded.knowledge {
         let id = ui.styled(ui::ID, added.id.as_str());
         ui.line(format!("{} {id}", added.action.as_str()))?;

@@ -57,8 +57,8 @@ pub(crate) struct SetupArgs {
     /// stays
     #[arg(long, conflicts_with_all = ["each_prompt", "allow_tools", "no_tool_hook"])]
     remove: bool,
-    /// With --remove: from all clients, and also what git's folder has of this memory: the copies of attempts that the work
-    /// trees of this clone share, and the merge driver. Lists what stays
+    /// With --remove: from all clients, and, unless --scope is user, also what git's folder has of this memory: the copies of
+    /// attempts that the work trees of this clone share, and the merge driver. Lists what stays
     #[arg(long, requires = "remove", conflicts_with = "agents")]
     all: bool,
     /// Also search the memory at each prompt, in clients whose hooks can add text there
@@ -114,7 +114,8 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &SetupArgs) -> anyho
         setup.apply(plan)?;
     }
     let keeps = args.dry_run || is_pending;
-    let remaining = if args.all { leave(ui, globals, keeps, (&setup, scope), has_memory)? } else { Vec::new() };
+    let (removed, remaining) =
+        if args.all { leave(ui, globals, args, keeps, (&setup, scope), has_memory)? } else { (false, Vec::new()) };
     let is_refused = done.problems.iter().any(|problem| problem.severity == Severity::Error);
     if ui.json {
         let is_complete = (writes || done.is_empty()) && !done.clients.is_empty();
@@ -123,7 +124,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &SetupArgs) -> anyho
     } else {
         if writes {
             show_files(ui, &done.files)?;
-        } else if !done.clients.is_empty() && done.is_empty() {
+        } else if !removed && !done.clients.is_empty() && done.is_empty() {
             ui.line(match args.remove {
                 _ if !done.is_connected() => "nothing to do",
                 true => "nothing to do: nothing of it is here",
@@ -277,21 +278,26 @@ struct Remaining {
     removal: String,
 }
 
-/// Removes what git's folder has of the memory, unless nothing is to be changed, and returns what stays.
+/// Removes what git's folder has of the memory, or says what a call without `dry_run` would remove. Returns whether there was
+/// anything, and what stays.
 fn leave(
     ui: &mut Ui<'_>,
     globals: &Globals,
-    keeps: bool,
+    args: &SetupArgs,
+    dry_run: bool,
     (setup, scope): (&Setup, SetupScope),
     has_memory: bool,
-) -> anyhow::Result<Vec<Remaining>> {
+) -> anyhow::Result<(bool, Vec<Remaining>)> {
     let memory = if has_memory { Some(globals.open()?) } else { None };
-    if let Some(memory) = memory.as_ref().filter(|_| !keeps) {
-        for removed in memory.remove_from_git()? {
-            ui.warn(&format!("removed {removed}"));
-        }
+    let mut removed = Vec::new();
+    // What a person has for all projects goes without what this one has.
+    if let Some(memory) = memory.as_ref().filter(|_| args.scope != Some(SetupScope::User)) {
+        removed = memory.remove_from_git(dry_run)?;
     }
-    remaining(setup, scope, memory.as_ref())
+    for what in &removed {
+        ui.warn(&format!("{} {what}", if dry_run { "would remove" } else { "removed" }));
+    }
+    Ok((!removed.is_empty(), remaining(setup, scope, memory.as_ref())?))
 }
 
 /// Returns what stays of the program on this machine, for this project or for all of them.
