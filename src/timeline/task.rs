@@ -182,5 +182,5 @@ pub(crate) fn task(workspace: &Workspace, id: &str) -> Option<TaskView> {
 /// Returns the readable entries of these rows.
 pub(super) fn knowledge(workspace: &Workspace, live: &Catalog, rows: impl Iterator<Item = RowId>) -> Vec<EntrySummary> {
     let ids: Vec<Id> = rows.filter(|row| live.is_indexable(*row)).filter_map(|row| live.id(row)).collect();
-    if ids.is_empty() { Vec::new() } else { summaries(workspace, &ids) }
+    summaries(workspace, &ids)
 }

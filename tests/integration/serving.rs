@@ -57,7 +57,8 @@ impl PageProcess {
     /// Sends a request as it is.
     fn send(&self, request: &str) -> HttpAnswer {
         let mut stream = self.connect();
-        stream.write_all(request.as_bytes()).unwrap();
+        // A server that refuses a long body does not wait for its end.
+        let _ = stream.write_all(request.as_bytes());
         let mut bytes = Vec::new();
         let _ = stream.read_to_end(&mut bytes);
         let text = String::from_utf8(bytes).unwrap();
@@ -451,7 +452,7 @@ fn what_agents_wrote_is_reviewed_on_the_page() {
     base.entry("own", "Ours", "x", "By a person.");
     base.write(".ralph/knowledge/theirs.md", "---\ntitle: Theirs <b>\nsource: agent\n---\n\nUse mold.\n");
     let server = PageProcess::start(&base);
-    let list = server.page("entries?unreviewed=1");
+    let list = server.page("entries?author=unreviewed");
     assert!(list.contains("knowledge%2Ftheirs") && !list.contains("knowledge%2Fown"), "{list}");
     let has_button = |id: &str| server.page(&format!("entry?id={id}")).contains("Keep as mine");
     assert!(has_button("theirs") && !has_button("own"));
@@ -460,7 +461,7 @@ fn what_agents_wrote_is_reviewed_on_the_page() {
     assert!(base.read(".ralph/knowledge/theirs.md").contains("source: \"human\""));
     let page = server.page("entry?id=knowledge/theirs&done=keep");
     assert!(page.contains("Kept: it is yours now") && !page.contains("Keep as mine"), "{page}");
-    assert!(server.page("entries?unreviewed=1").contains("No entry matches"));
+    assert!(server.page("entries?author=unreviewed").contains("No entry matches"));
 }
 
 #[test]

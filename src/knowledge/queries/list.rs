@@ -296,6 +296,9 @@ fn sort_key(sort: Option<EntrySort>, head: &Head, usage: Option<&Usage>, now: Da
 /// Returns the summaries of the entries with these ids, in their order: of live ones, else of archived ones. Ids of no
 /// entry are left out.
 pub(crate) fn summaries(workspace: &Workspace, ids: &[Id]) -> Vec<EntrySummary> {
+    if ids.is_empty() {
+        return Vec::new();
+    }
     let catalogs = [workspace.catalog(Area::Live), workspace.catalog(Area::Archive)];
     let now = workspace.now();
     let superseded = superseded(&[&catalogs[0]], now);

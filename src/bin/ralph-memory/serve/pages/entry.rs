@@ -109,7 +109,7 @@ fn text(context: &PageContext<'_>, entry: &EntryView) -> Markup {
 
 fn facts(context: &PageContext<'_>, entry: &EntryView) -> Markup {
     let summary = &entry.summary;
-    let origin = context.memory.origin(&summary.id);
+    let origin = entry.run_id.as_ref().and_then(|_| context.memory.origin(&summary.id));
     let number = |id: &Id| id.as_str().rsplit('/').next().unwrap_or_default().trim_start_matches('0').to_owned();
     let named = |page, name: &Option<String>| name.as_ref().map(|name| named_link(page, name, name));
     html! {
@@ -206,7 +206,7 @@ fn wrote(context: &PageContext<'_>, entry: &EntryView) -> Markup {
 
 fn links(context: &PageContext<'_>, label: &str, links: &[EntryLink]) -> Markup {
     let ids: Vec<Id> = links.iter().take(MAX_LISTED).filter_map(|link| link.id.clone()).collect();
-    let known = if ids.is_empty() { Vec::new() } else { context.memory.summaries(&ids) };
+    let known = context.memory.summaries(&ids);
     // A link may have only the id of the entry to which it leads.
     let name = |link: &EntryLink, id: &Id| {
         let titled = |entry: &&EntrySummary| entry.id == *id && !entry.title.trim().is_empty();

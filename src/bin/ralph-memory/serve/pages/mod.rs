@@ -125,7 +125,7 @@ fn done(context: &PageContext<'_>, fields: &PageFields) -> Markup {
     html! {
         @if let Some((last, what, label, change)) = taken_back.or(brought_back) {
             div.note.good role="status" {
-                p { strong { (what) } " " (operations::summary(context.memory, change)) }
+                p { strong { (what) } " " (operations::summary(change, &operations::changed(context.memory, [change]))) }
                 div.actions { (operations::undo_button(context, last.number, fields.text("from"), label)) }
             }
         }
