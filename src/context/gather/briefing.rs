@@ -20,7 +20,7 @@ use crate::error::{Problem, Result};
 use crate::index::Snapshot;
 use crate::index::catalog::{Area, Catalog, RowId};
 use crate::journal;
-use crate::journal::history::{self, AttemptSummary, TaskRecord, Usage};
+use crate::journal::history::{self, AttemptSummary, Usage};
 use crate::knowledge::queries::{text, texts};
 use crate::knowledge::{Staleness, beyond_caps};
 use crate::search::retrieve::superseded;
@@ -83,7 +83,7 @@ fn material(
     (told, client): (&[String], Option<&str>),
 ) -> BriefingMaterial {
     let live = catalogs[0];
-    let attempts = journal::summaries(workspace.now(), catalogs, |catalog| catalog.journal_rows().collect());
+    let attempts = journal::light_summaries(workspace.now(), catalogs);
     let since = attempts.last().map(|attempt| attempt.started_at);
     let recent = &attempts[attempts.len().saturating_sub(RECENT_ATTEMPTS)..];
     let errors: Vec<_> = history::pressing_errors(recent, &[]).into_iter().take(MAX_ERRORS).collect();
@@ -134,7 +134,7 @@ fn known(workspace: &Workspace, live: &Catalog, remedies: &[Id], client: Option<
     let replaced = superseded(&[live], now);
     let beyond = beyond_caps(workspace, live);
     let rows = live.knowledge_rows().filter(|row| live.is_indexable(*row));
-    let with_head = rows.filter_map(|row| Some((row, live.id(row)?, live.head(row).without_future(now))));
+    let with_head = rows.filter_map(|row| Some((row, live.id(row)?, live.light_head(row).without_future(now))));
     let is_known = |id: &Id, head: &Head| {
         let is_event = class(head.category.as_deref()) == Class::Event;
         head.valid
@@ -309,24 +309,19 @@ fn open_tasks(
         if !known.insert(id) {
             return None;
         }
-        let TaskRecord { streak, .. } = TaskRecord::of(&of_task[id]);
-        let newest_first = of_task[id].iter().enumerate().rev();
-        let shown: Vec<_> = if streak > 0 {
-            newest_first
-                .filter(|(_, attempt)| attempt.head.outcome.is_failure_of_task())
-                .take(streak as usize)
-                .collect()
-        } else {
-            let is_partial = of_task[id].last().is_some_and(|last| last.head.outcome == Outcome::Partial);
-            n_partial += usize::from(is_partial);
-            newest_first.take(usize::from(is_partial && n_partial <= MAX_PARTIAL)).collect()
-        };
+        let of_task = &of_task[id];
+        let failed = history::streak(of_task);
+        let mut shown: Vec<_> = failed.iter().rev().copied().collect();
+        if let Some(last) = of_task.last().filter(|last| failed.is_empty() && last.head.outcome == Outcome::Partial) {
+            n_partial += 1;
+            shown.extend((n_partial <= MAX_PARTIAL).then_some((of_task.len() - 1, *last)));
+        }
         // Of two that say equally much, the minimum is the first one, which is newer.
         let (number, last) = shown.iter().min_by_key(|(_, attempt)| Reverse(attempt.head.account))?;
         let attempt = journal::attempt(workspace, catalogs, &last.id)?;
         Some(OpenTask {
             id: Some(id.to_owned()),
-            streak,
+            streak: u32::try_from(failed.len()).unwrap_or(u32::MAX),
             failed_at: shown[0].1.started_at,
             last: NumberedAttempt { id: last.id.clone(), number: number + 1, n_alike: 0, attempt },
         })

@@ -232,6 +232,12 @@ pub struct AttemptHead {
     /// `context`: the knowledge that its context included.
     #[serde(default)]
     pub context: Vec<Id>,
+    /// A hash of its error, equal for two attempts whose errors differ only in paths, numbers and addresses; `None` if
+    /// there is no error text.
+    pub error_fingerprint: Option<u64>,
+    /// How much its body says.
+    #[serde(default)]
+    pub(crate) account: Account,
     /// `section`: the section that the task belongs to.
     pub section: Option<String>,
     /// `error_category`, such as `test_failure`.
@@ -265,16 +271,10 @@ pub struct AttemptHead {
     /// `refused`: the sigils of the agent that were refused.
     #[serde(default)]
     pub refused: Vec<String>,
-    /// A hash of its error, equal for two attempts whose errors differ only in paths, numbers and addresses; `None` if
-    /// there is no error text.
-    pub error_fingerprint: Option<u64>,
     /// The same of the error's most telling line, which the output of another command may have; `None` if that line tells
     /// no error from others.
     #[serde(default)]
     pub(crate) line_fingerprint: Option<u64>,
-    /// How much its body says.
-    #[serde(default)]
-    pub(crate) account: Account,
 }
 
 impl AttemptHead {

@@ -17,6 +17,7 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::Area;
 use super::table::{AGAIN, FRESH, Row, Table};
+use crate::entry::attempt::Account;
 use crate::entry::{AttemptHead, Head, Id, ImportedFrom, Kind, Link, Outcome, Scope, Source};
 use crate::store::Store;
 
@@ -60,7 +61,7 @@ pub(crate) struct HeadStart<'a> {
     pub imported: Option<ImportedFrom>,
 }
 
-/// What a record begins with, up to the context of an attempt.
+/// What a record begins with, up to how much an attempt says.
 #[derive(Deserialize)]
 struct LightHead<'a> {
     #[serde(borrow)]
@@ -86,12 +87,16 @@ struct AttemptStart {
     iteration: u32,
     outcome: Outcome,
     context: Vec<Id>,
+    error_fingerprint: Option<u64>,
+    account: Account,
 }
 
 impl LightHead<'_> {
     fn into_head(self) -> Head {
-        let attempt = self.attempt.map(|AttemptStart { iteration, outcome, context }| {
-            Box::new(AttemptHead { iteration, outcome, context, ..AttemptHead::default() })
+        let attempt = self.attempt.map(|AttemptStart { iteration, outcome, context, error_fingerprint, account }| {
+            let head =
+                AttemptHead { iteration, outcome, context, error_fingerprint, account, ..AttemptHead::default() };
+            Box::new(head)
         });
         Head {
             scope: self.scope,
@@ -368,7 +373,8 @@ mod tests {
             updated_at: \"2026-01-03T00:00:00Z\"\nexpires_at: \"2027-01-02T00:00:00Z\"\nsupersedes: [old]\naliases: [Hafen]\n\
             files: [src/a.rs]\nquestions: [Which?]\ndetails: {imported: {source: rules, path: a.md, id: a.md}}\n---\n\nSee [[b]].\n";
         let attempt = "---\nrun_id: run-1\niteration: 3\ntask_id: t-1\ntask_title: Fix\noutcome: failed\n\
-            started_at: \"2026-01-02T00:00:00Z\"\nmodel: m\ncontext: [knowledge/a]\n---\n\n## What was tried\n\nx\n";
+            started_at: \"2026-01-02T00:00:00Z\"\nmodel: m\ncontext: [knowledge/a]\n---\n\n## What was tried\n\nx\n\n\
+            ## Error output\n\n> error: no such port\n";
         for (path, text) in [("knowledge/ports.md", knowledge), ("journal/run-1/0003.md", attempt)] {
             let head = read(path, text.as_bytes()).head;
             assert!(head.valid && head.problems.is_empty(), "{:?}", head.problems);
@@ -381,9 +387,13 @@ mod tests {
                 fingerprints: Vec::new(),
                 body_words: 0,
                 attempt: head.attempt.map(|attempt| {
+                    let AttemptHead { iteration, outcome, context, error_fingerprint, account, .. } = *attempt;
+                    assert!(error_fingerprint.is_some() && account == Account::Told);
                     Box::new(AttemptHead {
-                        context: attempt.context,
-                        ..AttemptHead::new(attempt.iteration, attempt.outcome)
+                        context,
+                        error_fingerprint,
+                        account,
+                        ..AttemptHead::new(iteration, outcome)
                     })
                 }),
                 ..head

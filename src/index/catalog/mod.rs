@@ -288,8 +288,8 @@ impl Catalog {
     }
 
     /// Returns the head of a row for lists: without its questions, fingerprints, problems and number of words, and with no more
-    /// of an attempt than its iteration, its outcome and its context. Reading all in turn takes a third of the time for whole
-    /// heads.
+    /// of an attempt than its iteration, its outcome, its context, its error and how much it says. Reading all in turn takes a
+    /// third of the time for whole heads.
     pub fn light_head(&self, row: RowId) -> Head {
         self.heads.light(self.row(row), &self.path(row)).unwrap_or_else(|| self.head(row))
     }

@@ -125,18 +125,12 @@ impl TaskRecord {
     /// Computes the state from the attempts at one task, oldest first.
     pub(crate) fn of<A: Borrow<AttemptSummary>>(attempts: &[A]) -> TaskRecord {
         let attempts: Vec<&AttemptSummary> = attempts.iter().map(Borrow::borrow).collect();
-        let after_done =
-            attempts.iter().rposition(|attempt| attempt.head.outcome == Outcome::Done).map_or(0, |done| done + 1);
-        let failures: Vec<(usize, &AttemptHead)> = attempts
-            .iter()
-            .enumerate()
-            .skip(after_done)
-            .map(|(at, attempt)| (at, &*attempt.head))
-            .filter(|(_, head)| head.outcome.is_failure_of_task())
-            .collect();
+        let done_at = after_done(&attempts);
+        let failures: Vec<(usize, &AttemptHead)> =
+            failures_since(&attempts, done_at).map(|(at, attempt)| (at, &*attempt.head)).collect();
         let mut record = TaskRecord {
             attempts: attempts.len(),
-            done_at: after_done,
+            done_at,
             streak: u32::try_from(failures.len()).unwrap_or(u32::MAX),
             difficulty: last(&attempts, |head| head.difficulty),
             model_that_worked: last(&attempts, |head| head.model.clone().filter(|_| head.outcome == Outcome::Done)),
@@ -168,6 +162,25 @@ impl TaskRecord {
         record.failed_with.sort_by(|one, other| (Reverse(one.1), &one.0).cmp(&(Reverse(other.1), &other.0)));
         record
     }
+}
+
+/// Returns the position after the last success in the attempts at one task, oldest first.
+fn after_done(attempts: &[&AttemptSummary]) -> usize {
+    attempts.iter().rposition(|attempt| attempt.head.outcome == Outcome::Done).map_or(0, |done| done + 1)
+}
+
+/// Returns the failures in a row with which the attempts at one task end, with their positions. The attempts are given oldest
+/// first.
+pub(crate) fn streak<'a>(attempts: &[&'a AttemptSummary]) -> Vec<(usize, &'a AttemptSummary)> {
+    failures_since(attempts, after_done(attempts)).collect()
+}
+
+fn failures_since<'a>(
+    attempts: &[&'a AttemptSummary],
+    from: usize,
+) -> impl Iterator<Item = (usize, &'a AttemptSummary)> {
+    let is_failure = |(_, attempt): &(usize, &AttemptSummary)| attempt.head.outcome.is_failure_of_task();
+    attempts.iter().copied().enumerate().skip(from).filter(is_failure)
 }
 
 /// Returns the level of escalation of a task: one for each failure in a row, plus one if an error or a state recurs.
