@@ -14,7 +14,7 @@ use crate::entry::knowledge::timestamp;
 use crate::entry::{AttemptHead, Id, is_ahead};
 use crate::error::Problem;
 use crate::journal::history::{self, AttemptSummary, TaskRecord, TouchedFile};
-use crate::journal::{RecurringError, both_areas, of_feature, problems_of, recurring};
+use crate::journal::{RecurringError, both_areas, light_summaries, of_feature, problems_of, recurring};
 use crate::recording::{HintNote, hint_notes};
 use crate::text::{is_same_name, nfc};
 use crate::workspace::Workspace;
@@ -243,7 +243,7 @@ pub(crate) fn stats(workspace: &Workspace, filter: &StatsFilter) -> Stats {
 /// Returns what the memory was good for in the attempts that the filter accepts.
 pub(crate) fn reuse(workspace: &Workspace, filter: &StatsFilter) -> ReuseStats {
     let catalogs = both_areas(workspace);
-    reuse_of(&of_feature(workspace.now(), &catalogs.each_ref(), None), |attempt| filter.accepts(attempt))
+    reuse_of(&light_summaries(workspace.now(), &catalogs.each_ref()), |attempt| filter.accepts(attempt))
 }
 
 /// Counts what agents were told, and their attempts: of each note, the first attempt of its run that was recorded after it.
