@@ -8,7 +8,7 @@ use std::time::{Duration, UNIX_EPOCH};
 use proptest::prelude::*;
 
 use super::*;
-use crate::entry::{Outcome, parse_time};
+use crate::entry::{Id, Outcome, parse_time};
 use crate::memory::Memory;
 use crate::test_cases::cases;
 
