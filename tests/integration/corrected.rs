@@ -202,6 +202,8 @@ fn an_agent_neither_archives_nor_rewrites_what_a_person_wrote() {
     let base = TestBase::new();
     base.run(["add", "Use make", "--body", "It builds all.", "--tags", "build"]).says(0, "created");
     add(&base, "agent", TITLE, WRONG, &[]).says(0, "created");
+    base.run(["add", "Use just", "--body", "It is short.", "--tags", "build"]).says(0, "created");
+    base.run(["edit", "use-just", "--title", "Use a justfile"]).says(0, "updated");
     let own = base.read(".ralph/knowledge/use-make.md");
     let by_agent = |words: &[&str]| base.with(words).env("CLAUDECODE", "1").env("EDITOR", "false").run();
     for words in [
@@ -216,6 +218,7 @@ fn an_agent_neither_archives_nor_rewrites_what_a_person_wrote() {
     ] {
         by_agent(words).refuses(2, "a person wrote `knowledge/use-make`");
     }
+    by_agent(&["archive", "use-just"]).refuses(2, "a person wrote `knowledge/use-a-justfile`");
     assert_eq!(base.read(".ralph/knowledge/use-make.md"), own);
     by_agent(&["edit", "use-make", "--confirm"]).says(0, "updated");
     by_agent(&["edit", "how-to-release", "--title", "Releasing"]).says(0, "updated");

@@ -279,8 +279,9 @@ pub(crate) fn leave_to_people(memory: &Memory, ids: &[Id]) -> anyhow::Result<()>
     if !is_run_by_agent() {
         return Ok(());
     }
-    let summaries = memory.summaries(ids);
-    let Some(own) = summaries.iter().find(|entry| entry.kind == Kind::Knowledge && entry.source.is_person()) else {
+    // An id of no entry is an error of the command itself.
+    let mut entries = ids.iter().filter_map(|id| Some(memory.show(id).ok()?.entry.summary));
+    let Some(own) = entries.find(|entry| entry.kind == Kind::Knowledge && entry.source.is_person()) else {
         return Ok(());
     };
     let suggest = printed_command("ralph-memory add --supersedes ID", &[("ID", own.id.as_str())]);
