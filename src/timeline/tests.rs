@@ -165,7 +165,7 @@ fn the_reason_is_that_of_the_agent_or_of_what_verified_it() {
         ("failed", verified, why, "The port is taken."),
         ("retried", verified, why, "`cargo test` failed with exit code 101"),
         ("failed", "", error, "error[E0308]: mismatched types"),
-        ("blocked", "", "", ""),
+        ("blocked", "", "", "the agent reported neither success nor failure"),
         ("done", "", why, ""),
     ];
     let mut files = Vec::new();
@@ -232,7 +232,8 @@ fn an_attempt_without_a_word_does_not_hide_why_its_task_is_stuck() {
     let files = [vec![failed(1, ""), failed(2, why), blocked(3), blocked(4), before, done], silent.into()].concat();
     let stuck = memory(folder.path(), &files).overview(0).stuck;
     let reasons: Vec<(&str, &str)> = stuck.iter().map(|task| (task.id.as_str(), task.reason.as_str())).collect();
-    assert_eq!(reasons, [("t-2", ""), ("t-1", "The port is taken.")], "what was before a success is over");
+    let untold = "the agent reported neither success nor failure";
+    assert_eq!(reasons, [("t-2", untold), ("t-1", "The port is taken.")], "what was before a success is over");
 }
 
 #[test]
