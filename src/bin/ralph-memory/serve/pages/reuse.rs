@@ -90,7 +90,7 @@ pub(super) fn reuse(context: &PageContext<'_>, fields: &PageFields) -> anyhow::R
     };
     let main = html! {
         p.lead { (page.lead(&format!("{count} {}", list.meaning()))) }
-        @if ids.is_empty() { (empty("None so far.")) }
+        @if ids.is_empty() { (empty("Nothing so far.")) }
         @else if matches!(list, ReuseList::Facts) { (facts(memory, &ids[page.offset()..ids.len().min(page.offset() + PER_PAGE)])) }
         @else {
             @let of_list = LogFilter { ids: ids.to_vec(), offset: page.offset(), limit: Some(PER_PAGE), ..LogFilter::default() };
