@@ -101,8 +101,8 @@ pub(crate) fn choose(
         return choice(hint, "hinted by previous iteration");
     }
     let escalated = match task.streak {
-        1 => "escalated after a failure".to_owned(),
-        streak => format!("escalated after {streak} consecutive failures"),
+        1 => "escalated after an attempt without success".to_owned(),
+        streak => format!("escalated after {streak} attempts without success"),
     };
     let RunRecord { succeeded, counted, .. } = *run;
     let goes_well = counted >= MEANINGFUL && succeeded * 100 > counted * GOING_WELL;
@@ -206,8 +206,8 @@ mod tests {
         let default = "default (cost-optimized strategy)";
         check(strategy, &failed(0), "sonnet", default);
         check(strategy, &failed(1), "sonnet", default);
-        check(strategy, &failed(2), "opus", "escalated after 2 consecutive failures");
-        check(strategy, &failed(7), "opus", "escalated after 7 consecutive failures");
+        check(strategy, &failed(2), "opus", "escalated after 2 attempts without success");
+        check(strategy, &failed(7), "opus", "escalated after 7 attempts without success");
         let run = |succeeded, counted| (failed(0).0, RunRecord { succeeded, counted, ..RunRecord::default() });
         check(strategy, &run(5, 5), "haiku", "run is going well (5 of 5)");
         check(strategy, &run(6, 7), "haiku", "run is going well (6 of 7)");
@@ -229,8 +229,8 @@ mod tests {
     #[test]
     fn a_recurring_error_adds_a_rung() {
         let circle = |streak| climbed(streak, rung(streak, true));
-        check(Strategy::CostOptimized, &circle(1), "opus", "escalated after a failure");
-        check(Strategy::Escalate, &circle(1), "opus", "escalated after a failure");
+        check(Strategy::CostOptimized, &circle(1), "opus", "escalated after an attempt without success");
+        check(Strategy::Escalate, &circle(1), "opus", "escalated after an attempt without success");
         check(Strategy::Escalate, &circle(0), "haiku", "default (escalate strategy)");
         assert_eq!([rung(0, true), rung(0, false), rung(2, true), rung(3, false)], [0, 0, 3, 3]);
     }
@@ -238,9 +238,9 @@ mod tests {
     #[test]
     fn escalate_climbs_one_by_one() {
         check(Strategy::Escalate, &failed(0), "haiku", "default (escalate strategy)");
-        check(Strategy::Escalate, &failed(1), "sonnet", "escalated after a failure");
-        check(Strategy::Escalate, &failed(2), "opus", "escalated after 2 consecutive failures");
-        check(Strategy::Escalate, &failed(9), "opus", "escalated after 9 consecutive failures");
+        check(Strategy::Escalate, &failed(1), "sonnet", "escalated after an attempt without success");
+        check(Strategy::Escalate, &failed(2), "opus", "escalated after 2 attempts without success");
+        check(Strategy::Escalate, &failed(9), "opus", "escalated after 9 attempts without success");
     }
 
     #[test]
@@ -257,7 +257,7 @@ mod tests {
         let default = "default (cost-optimized strategy)";
         check(Strategy::CostOptimized, &done_by_opus, 0, "opus", told);
         check(Strategy::CostOptimized, &done_by_opus, 1, "opus", told);
-        check(Strategy::CostOptimized, &done_by_opus, 2, "opus", "escalated after 2 consecutive failures");
+        check(Strategy::CostOptimized, &done_by_opus, 2, "opus", "escalated after 2 attempts without success");
         check(Strategy::Escalate, &done_by_opus, 0, "haiku", "default (escalate strategy)");
         check(Strategy::PlanThenExecute, &done_by_opus, 4, "sonnet", "plan-then-execute: execution phase");
         let done_by_haiku = [of(&["sonnet", "opus"], Some("haiku")), of(&["sonnet"], Some("haiku"))];

@@ -54,7 +54,7 @@ pub use crate::journal::history::{TouchedFile, Usage};
 #[doc(hidden)]
 pub use crate::journal::{Occurrence, RecurringError};
 #[doc(hidden)]
-pub use crate::knowledge::queries::{EntryCounts, EntryLink, EntrySort, Useless};
+pub use crate::knowledge::queries::{Author, EntryCounts, EntryLink, EntrySort, Useless};
 #[doc(hidden)]
 pub use crate::knowledge::tidy::{ArchivedEntry, MergedLearnings, plan::ArchiveReason};
 #[doc(hidden)]

@@ -4,13 +4,13 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use crate::entry::{Id, Kind, Outcome};
 use crate::journal::history::{AttemptSummary, recurring_errors};
 use crate::text::nfc;
 
-/// What the memory was good for in the attempts of [`Stats`](super::Stats).
+/// What [`Memory::reuse`](crate::Memory::reuse) returns: what the memory was good for. It is serialised as counts.
 ///
 /// ```
 /// use ralph_memory::entry::Outcome;
@@ -27,31 +27,37 @@ use crate::text::nfc;
 ///     let attempt = memory.begin(&Task::new("Print the stamps"), &run)?;
 ///     memory.finish(&attempt, &Report { outcome: Some(outcome), ..Report::default() })?;
 /// }
-/// let reuse = memory.stats(&StatsFilter::default()).reuse;
-/// assert_eq!((reuse.facts, reuse.attempts, reuse.recovered, reuse.errors_again), (1, 1, 1, 0));
+/// let reuse = memory.reuse(&StatsFilter::default());
+/// assert_eq!(reuse.facts[0].as_str(), "knowledge/stamps-are-in-utc");
+/// assert_eq!((reuse.attempts.len(), &reuse.recovered, reuse.errors_again.len()), (1, &reuse.attempts, 0));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct ReuseStats {
-    /// How many facts were in the contexts of attempts that succeeded.
-    #[serde(rename = "fact_count")]
-    pub facts: usize,
-    /// How many attempts succeeded with such a fact in their contexts.
-    #[serde(rename = "attempt_count")]
-    pub attempts: usize,
-    /// How many attempts succeeded after the one before at the same task had failed.
-    #[serde(rename = "recovered_count")]
-    pub recovered: usize,
-    /// How many attempts failed with an error that an earlier attempt had met.
-    #[serde(rename = "error_again_count")]
-    pub errors_again: usize,
+    /// The facts in the contexts of attempts that succeeded, the one that was in the last context first. There may be no such
+    /// entry any more.
+    #[serde(rename = "fact_count", serialize_with = "count")]
+    pub facts: Vec<Id>,
+    /// The attempts that succeeded with such a fact in their contexts, newest first.
+    #[serde(rename = "attempt_count", serialize_with = "count")]
+    pub attempts: Vec<Id>,
+    /// The attempts that succeeded after the one before at the same task had failed, newest first.
+    #[serde(rename = "recovered_count", serialize_with = "count")]
+    pub recovered: Vec<Id>,
+    /// The attempts that failed with an error that an earlier attempt had met.
+    #[serde(rename = "error_again_count", serialize_with = "count")]
+    pub errors_again: Vec<Id>,
+}
+
+#[expect(clippy::ptr_arg, reason = "serde passes the field")]
+fn count<S: Serializer>(ids: &Vec<Id>, serializer: S) -> Result<S::Ok, S::Error> {
+    ids.len().serialize(serializer)
 }
 
 /// Returns what the memory was good for in those attempts that count, of all attempts, oldest first: what came before them
 /// decides as well.
-pub(super) fn reuse(attempts: &[AttemptSummary], counts: impl Fn(&AttemptSummary) -> bool) -> ReuseStats {
+pub(super) fn reuse_of(attempts: &[AttemptSummary], counts: impl Fn(&AttemptSummary) -> bool) -> ReuseStats {
     let mut reuse = ReuseStats::default();
-    let mut facts: HashSet<&Id> = HashSet::new();
     let mut failing: HashSet<Cow<'_, str>> = HashSet::new();
     for attempt in attempts {
         let task = attempt.task_id.as_deref().map(nfc);
@@ -60,13 +66,20 @@ pub(super) fn reuse(attempts: &[AttemptSummary], counts: impl Fn(&AttemptSummary
         } else if attempt.head.outcome == Outcome::Done {
             let had_failed = task.is_some_and(|task| failing.remove(&task));
             if counts(attempt) {
-                let known = || attempt.head.context.iter().filter(|id| id.kind() == Kind::Knowledge);
-                facts.extend(known());
-                reuse.attempts += usize::from(known().next().is_some());
-                reuse.recovered += usize::from(had_failed);
+                let known = attempt.head.context.iter().filter(|id| id.kind() == Kind::Knowledge);
+                let facts: Vec<Id> = known.cloned().collect();
+                reuse.attempts.extend((!facts.is_empty()).then(|| attempt.id.clone()));
+                reuse.facts.extend(facts);
+                reuse.recovered.extend(had_failed.then(|| attempt.id.clone()));
             }
         }
     }
+    for ids in [&mut reuse.facts, &mut reuse.attempts, &mut reuse.recovered] {
+        ids.reverse();
+    }
+    let mut seen = HashSet::new();
+    reuse.facts.retain(|id| seen.insert(id.clone()));
     let again = recurring_errors(attempts).into_iter().flat_map(|error| error.later);
-    ReuseStats { facts: facts.len(), errors_again: again.filter(|attempt| counts(attempt)).count(), ..reuse }
+    reuse.errors_again = again.filter(|attempt| counts(attempt)).map(|attempt| attempt.id.clone()).collect();
+    reuse
 }

@@ -7,14 +7,14 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use chrono::{DateTime, NaiveDate, Utc};
 use serde::Serialize;
 
-use super::reuse::{ReuseStats, reuse};
+use super::reuse::{ReuseStats, reuse_of};
 use super::task::{TaskState, state};
 use super::totals::AttemptTotals;
 use crate::entry::knowledge::timestamp;
 use crate::entry::{AttemptHead, Id, is_ahead};
 use crate::error::Problem;
 use crate::journal::history::{self, AttemptSummary, TaskRecord, TouchedFile};
-use crate::journal::{RecurringError, both_areas, of_feature, problems_of, recurring};
+use crate::journal::{RecurringError, both_areas, light_summaries, of_feature, problems_of, recurring};
 use crate::recording::{HintNote, hint_notes};
 use crate::text::{is_same_name, nfc};
 use crate::workspace::Workspace;
@@ -215,7 +215,7 @@ pub(crate) fn stats(workspace: &Workspace, filter: &StatsFilter) -> Stats {
     // All attempts decide the state of a task: two features may have tasks with the same title, which are one task.
     let mut attempts = of_feature(workspace.now(), &catalogs, None);
     let tasks = task_states(&attempts);
-    let reuse = reuse(&attempts, |attempt| filter.accepts(attempt));
+    let reuse = reuse_of(&attempts, |attempt| filter.accepts(attempt));
     attempts.retain(|attempt| filter.accepts(attempt));
     let mut by_feature: HashMap<Option<Cow<'_, str>>, Vec<&AttemptSummary>> = HashMap::new();
     for attempt in &attempts {
@@ -238,6 +238,12 @@ pub(crate) fn stats(workspace: &Workspace, filter: &StatsFilter) -> Stats {
         reuse,
         problems: problems_of(workspace, &catalogs),
     }
+}
+
+/// Returns what the memory was good for in the attempts that the filter accepts.
+pub(crate) fn reuse(workspace: &Workspace, filter: &StatsFilter) -> ReuseStats {
+    let catalogs = both_areas(workspace);
+    reuse_of(&light_summaries(workspace.now(), &catalogs.each_ref()), |attempt| filter.accepts(attempt))
 }
 
 /// Counts what agents were told, and their attempts: of each note, the first attempt of its run that was recorded after it.

@@ -67,7 +67,7 @@ choice! {
 /// }
 /// let task = memory.task(&Task::id_of_title("Sign the release")).ok_or("no such task")?;
 /// let next = task.next_model.ok_or("no model")?;
-/// assert_eq!((next.model.as_str(), next.rationale.as_str()), ("opus", "escalated after 2 consecutive failures"));
+/// assert_eq!((next.model.as_str(), next.rationale.as_str()), ("opus", "escalated after 2 attempts without success"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -182,5 +182,5 @@ pub(crate) fn task(workspace: &Workspace, id: &str) -> Option<TaskView> {
 /// Returns the readable entries of these rows.
 pub(super) fn knowledge(workspace: &Workspace, live: &Catalog, rows: impl Iterator<Item = RowId>) -> Vec<EntrySummary> {
     let ids: Vec<Id> = rows.filter(|row| live.is_indexable(*row)).filter_map(|row| live.id(row)).collect();
-    if ids.is_empty() { Vec::new() } else { summaries(workspace, &ids) }
+    summaries(workspace, &ids)
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, UNIX_EPOCH};
 use proptest::prelude::*;
 
 use super::*;
-use crate::entry::{Outcome, parse_time};
+use crate::entry::{Id, Outcome, parse_time};
 use crate::memory::Memory;
 use crate::test_cases::cases;
 
@@ -165,7 +165,7 @@ fn the_reason_is_that_of_the_agent_or_of_what_verified_it() {
         ("failed", verified, why, "The port is taken."),
         ("retried", verified, why, "`cargo test` failed with exit code 101"),
         ("failed", "", error, "error[E0308]: mismatched types"),
-        ("blocked", "", "", ""),
+        ("blocked", "", "", "the agent reported neither success nor failure"),
         ("done", "", why, ""),
     ];
     let mut files = Vec::new();
@@ -232,7 +232,8 @@ fn an_attempt_without_a_word_does_not_hide_why_its_task_is_stuck() {
     let files = [vec![failed(1, ""), failed(2, why), blocked(3), blocked(4), before, done], silent.into()].concat();
     let stuck = memory(folder.path(), &files).overview(0).stuck;
     let reasons: Vec<(&str, &str)> = stuck.iter().map(|task| (task.id.as_str(), task.reason.as_str())).collect();
-    assert_eq!(reasons, [("t-2", ""), ("t-1", "The port is taken.")], "what was before a success is over");
+    let untold = "the agent reported neither success nor failure";
+    assert_eq!(reasons, [("t-2", untold), ("t-1", "The port is taken.")], "what was before a success is over");
 }
 
 #[test]
@@ -255,11 +256,14 @@ fn what_the_memory_was_good_for_also_depends_on_what_came_before() {
     let reuse = |since: &str| {
         let since = parse_time(since);
         let reuse = memory.stats(&StatsFilter { since, ..StatsFilter::default() }).reuse;
-        (reuse.facts, reuse.attempts, reuse.recovered, reuse.errors_again)
+        assert_eq!(memory.reuse(&StatsFilter { since, ..StatsFilter::default() }), reuse);
+        let ReuseStats { facts, attempts, recovered, errors_again } = &reuse;
+        let ends = |id: &Id| id.as_str().rsplit('/').next().unwrap().trim_start_matches('0').to_owned();
+        [facts, attempts, recovered, errors_again].map(|ids| ids.iter().map(ends).collect::<Vec<_>>().join(" "))
     };
-    assert_eq!(reuse("2026-05-01"), (2, 2, 2, 1));
-    assert_eq!(reuse("2026-05-05"), (1, 1, 1, 1), "the first failure with the error was before");
-    assert_eq!(reuse("2026-05-09"), (1, 1, 1, 0), "the failure of the task was before");
+    assert_eq!(reuse("2026-05-01"), ["hosts ports", "5 2", "5 2", "3"]);
+    assert_eq!(reuse("2026-05-05"), ["hosts", "5", "5", "3"], "the first failure with the error was before");
+    assert_eq!(reuse("2026-05-09"), ["hosts", "5", "5", ""], "the failure of the task was before");
 }
 
 #[test]
@@ -277,7 +281,7 @@ fn a_task_shows_its_attempts_oldest_first_and_its_state() {
     check("t-2", TaskState::Stuck, 3, &["run-a/0003", "run-b/0001", "run-b/0002"]);
     check("t-3", TaskState::Open, 0, &["run-b/0003"]);
     let next = memory.task("t-2").unwrap().next_model.unwrap();
-    assert_eq!((next.model.as_str(), next.rationale.as_str()), ("opus", "escalated after 3 consecutive failures"));
+    assert_eq!((next.model.as_str(), next.rationale.as_str()), ("opus", "escalated after 3 attempts without success"));
     assert!(memory.task("t-9").is_none() && memory.task("../../x").is_none());
 }
 

@@ -11,13 +11,14 @@ use serde_json::Value;
 /// Stands for the newest operation in a form.
 const NEWEST: &str = "newest";
 /// The pages, and among them some of things that are not there.
-pub(crate) const PAGES: [&str; 21] = [
+pub(crate) const PAGES: [&str; 22] = [
     "",
     "features",
     "feature?id=x",
     "timeline",
     "timeline?since=2020-01-01&outcome=failed",
     "timeline?by=task",
+    "reuse?of=errors",
     "task?id=t-1",
     "run?id=run-0000000a",
     "entries",

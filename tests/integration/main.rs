@@ -96,6 +96,7 @@ mod layers; // other memories that are searched with this one
 mod leaks; // how many secrets are found
 mod lessons; // faults of other memory tools, one test each
 mod limits; // limits on time, cost, tokens and output of a run
+mod lists; // lists of the page: how many things they have, who wrote them, and which attempt did
 mod loop_setup; // programs, models, limits and options of a run, and warnings about stuck tasks
 mod loops; // a scripted agent, driven in three ways
 mod maintenance; // pruning and consolidating lose nothing

@@ -23,14 +23,14 @@ pub(crate) struct PageProcess {
     child: Child,
     answer: Value,
     port: u16,
-    token: String,
+    pub(crate) token: String,
 }
 
 /// An answer over HTTP.
 #[derive(Debug, PartialEq, Eq)]
-struct HttpAnswer {
-    status: u16,
-    head: String,
+pub(crate) struct HttpAnswer {
+    pub(crate) status: u16,
+    pub(crate) head: String,
     body: String,
 }
 
@@ -57,7 +57,8 @@ impl PageProcess {
     /// Sends a request as it is.
     fn send(&self, request: &str) -> HttpAnswer {
         let mut stream = self.connect();
-        stream.write_all(request.as_bytes()).unwrap();
+        // A server that refuses a long body does not wait for its end.
+        let _ = stream.write_all(request.as_bytes());
         let mut bytes = Vec::new();
         let _ = stream.read_to_end(&mut bytes);
         let text = String::from_utf8(bytes).unwrap();
@@ -85,7 +86,7 @@ impl PageProcess {
     }
 
     /// Sends a form.
-    fn post(&self, page: &str, fields: &str, lines: &[&str]) -> HttpAnswer {
+    pub(crate) fn post(&self, page: &str, fields: &str, lines: &[&str]) -> HttpAnswer {
         let host = self.host();
         let kind = "Content-Type: application/x-www-form-urlencoded";
         let lines = [&[host.as_str(), kind], lines].concat();
@@ -224,6 +225,9 @@ fn every_page_says_what_it_should() {
         ("timeline", &["3 attempts", "failed", "done"]),
         ("timeline?outcome=done", &["1 attempt"]),
         ("timeline?by=task", &["3 attempts", "Outcomes, oldest first"]),
+        ("reuse?of=facts", &["Facts reused", "1 entry in the contexts", "Benches need nightly"]),
+        ("reuse?of=attempts", &["Successes with a fact", "1 attempt", "Make the benches run"]),
+        ("reuse?of=errors", &["Errors met again", "1 attempt", "journal%2Frun-sample%2F0002"]),
         ("add", &["Add an entry", "Text, in markdown"]),
         ("add?supersedes=bench", &["Replace an entry", "value=\"cargo, bench\""]),
         ("edit?id=bench", &["Edit Benches need nightly", "Use `cargo +nightly bench`.", "name=\"seen\""]),
@@ -277,7 +281,7 @@ fn times_are_exact_and_in_utc_as_the_server_writes_them() {
 }
 
 /// Returns the part of a page that is not its frame.
-fn main_of(html: &str) -> &str {
+pub(crate) fn main_of(html: &str) -> &str {
     html.split("<main").nth(1).and_then(|rest| rest.split("</main>").next()).unwrap()
 }
 
@@ -451,7 +455,7 @@ fn what_agents_wrote_is_reviewed_on_the_page() {
     base.entry("own", "Ours", "x", "By a person.");
     base.write(".ralph/knowledge/theirs.md", "---\ntitle: Theirs <b>\nsource: agent\n---\n\nUse mold.\n");
     let server = PageProcess::start(&base);
-    let list = server.page("entries?unreviewed=1");
+    let list = server.page("entries?author=unreviewed");
     assert!(list.contains("knowledge%2Ftheirs") && !list.contains("knowledge%2Fown"), "{list}");
     let has_button = |id: &str| server.page(&format!("entry?id={id}")).contains("Keep as mine");
     assert!(has_button("theirs") && !has_button("own"));
@@ -460,7 +464,7 @@ fn what_agents_wrote_is_reviewed_on_the_page() {
     assert!(base.read(".ralph/knowledge/theirs.md").contains("source: \"human\""));
     let page = server.page("entry?id=knowledge/theirs&done=keep");
     assert!(page.contains("Kept: it is yours now") && !page.contains("Keep as mine"), "{page}");
-    assert!(server.page("entries?unreviewed=1").contains("No entry matches"));
+    assert!(server.page("entries?author=unreviewed").contains("No entry matches"));
 }
 
 #[test]
@@ -718,6 +722,7 @@ fn nothing_in_an_entry_gets_out_of_its_text() {
         "",
         "features",
         "timeline",
+        "reuse?of=%3Cscript%3E",
         "health",
         "search?q=script+alert&n=200",
         "search?q=%22%3E%3Cscript%3E&tag=%22%3E%3Cscript%3E",
@@ -772,9 +777,9 @@ fn a_page_follows_the_settings_and_says_when_there_is_no_memory() {
     fail();
     fail();
     let server = PageProcess::start(&base);
-    assert!(!server.page("").contains("failures in a row"));
+    assert!(!server.page("").contains("attempts without success"));
     fail();
-    assert!(server.page("").contains("3 failures in a row"));
+    assert!(server.page("").contains("3 attempts without success"));
     base.write(".ralph/config.toml", "[search]\nlimit = \"two\"\n");
     let broken = server.get("");
     assert_ne!(broken.status, 200);
@@ -935,7 +940,7 @@ fn the_first_page_says_the_next_step_where_no_agent_has_worked() {
 }
 
 /// Returns the number that a page has under a name.
-fn figure<'a>(html: &'a str, name: &str) -> &'a str {
+pub(crate) fn figure<'a>(html: &'a str, name: &str) -> &'a str {
     let value = html.split(&format!("<dt>{name}</dt><dd>")).nth(1).unwrap_or_else(|| panic!("{name}: {html}"));
     let value = value.split("</dd>").next().unwrap();
     value.trim_end_matches("</a>").rsplit('>').next().unwrap()
@@ -1101,7 +1106,7 @@ fn lists_show_a_line_of_each_entry_and_what_became_of_it() {
 }
 
 /// Returns the value of a hidden field of a page.
-fn hidden<'a>(html: &'a str, name: &str) -> &'a str {
+pub(crate) fn hidden<'a>(html: &'a str, name: &str) -> &'a str {
     let value = html.split(&format!("name=\"{name}\" value=\"")).nth(1).unwrap_or_else(|| panic!("{name}: {html}"));
     value.split('"').next().unwrap()
 }

@@ -7,7 +7,8 @@ const PARTS = ["./", "features", "timeline", "timeline?by=task", "entries", "sea
 const FIELDS = {
   search: ["q", "tag", "kind", "feature", "scope", "category", "since", "until"],
   timeline: ["feature", "run", "task", "outcome", "model", "by", "since", "until", "page"],
-  entries: ["tag", "feature", "category", "kind", "sort", "page"],
+  entries: ["tag", "feature", "category", "kind", "author", "sort", "page"],
+  reuse: ["of", "page"],
   add: ["title", "body", "tags", "category", "feature", "supersedes"],
   edit: ["id"],
   undo: ["id", "from"],

@@ -106,6 +106,10 @@ export async function journey(browser, site, expect) {
   await visit(window, site, { path: "./" });
   await press("Tab", "Enter");
   expect("the skip link leads to the content", await page.evaluate(() => document.activeElement.id === "main"));
+  // A click focuses the content, too, and a key after that shows where the focus is.
+  await page.locator("h1").click();
+  await press("End");
+  expect("no frame is around the whole content", await page.evaluate(() => getComputedStyle(document.querySelector("main")).outlineStyle === "none"));
 
   await press("?");
   const dialog = page.locator("dialog[open]");

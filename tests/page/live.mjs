@@ -28,7 +28,7 @@ export async function live(browser, site, program, folder, scratch, expect) {
   const agent = await program.runAgent(folder, join(scratch, "agent"), ["--task", TASK, "--task-id", "t-delivery", "--feature", "checkout", "--format", "claude", "--no-mcp"]);
   const times = {};
   times.begins = await comes(now, TASK, "Now shows the task when its run begins");
-  expect("Now says which attempt it is, and how many there may be", /#1 of 1/.test(await main(now).innerText()), (await main(now).innerText()).slice(0, 300));
+  await comes(now, "#1 of 1", "Now says which attempt it is, and how many there may be");
   expect("Now says for how long it has been going on", /Running for\s+\d+ s/.test(await main(now).innerText()), (await main(now).innerText()).slice(0, 300));
   agent.say(stream.begin("sonnet"));
   agent.say(stream.says("I look at the cart first."));

@@ -12,6 +12,8 @@ export const PAGES = [
   ["Timeline", "timeline", ["Offer wallets at the checkout", "Guess the encoding of a CSV file"]],
   ["Timeline, by task", "timeline?by=task", ["Refund part of an order", "Outcomes, oldest first"]],
   ["Timeline, filtered", "timeline?feature=checkout&outcome=failed", ["Refund part of an order"]],
+  ["Facts reused", "reuse?of=facts", ["Prices are integers of cents"]],
+  ["Errors met again", "reuse?of=errors", ["Offer wallets at the checkout"]],
   ["Task", "task?id=t-refunds", ["Refund part of an order", "the history is lost", "cargo test --test refunds", "src/orders/refund.rs"]],
   ["Run", "run?id=run-b7719e02", ["Refund part of an order"]],
   ["Entries", "entries", ["States of an order"]],

@@ -12,7 +12,7 @@ import { many } from "./many.mjs";
 import { makeMemory, matter, write } from "./memory.mjs";
 import { PAGES, UNUSED, axe, everywhere, visit } from "./pages.mjs";
 import { Program } from "./program.mjs";
-import { buttons, calm, crawl, fields, filters, mouse, times, typing, withoutScript, writing } from "./use.mjs";
+import { buttons, calm, crawl, fields, filters, firstScreen, mouse, times, typing, withoutScript, writing } from "./use.mjs";
 
 const { values: options, positionals } = parseArgs({
   allowPositionals: true,
@@ -104,6 +104,7 @@ try {
   await group("Every page and form without JavaScript", (expect) => withoutScript(browser, site, expect));
   await group("No movement where none is wanted", (expect) => calm(browser, site, expect));
   await group("Times, for as long as a page is open", (expect) => times(browser, site, expect));
+  await group("What is stuck, on the first screen of a phone", (expect) => firstScreen(browser, site, expect));
   await group("Fields of a form are equally high", (expect) => fields(browser, site, expect));
   await group("Fifty pages at once", async (expect) => `${(await many(site, expect)).toFixed(2)} of the time that they take one after the other`);
   await group("Archive, restore and undo by button", (expect) => buttons(browser, site, folder, expect));

@@ -163,6 +163,8 @@ export async function filters(browser, site, expect, script = true) {
     ["entries", "tag", "postgres", /postgres/],
     ["entries", "kind", "journal", /journal|attempt/],
     ["entries", "feature", "imports", /imports/],
+    ["entries", "author", "agents", /by agent|by reviewer/],
+    ["entries", "author", "people", /^(?![\s\S]*\bby (agent|reviewer))/],
   ];
   for (const [path, field, value, each] of cases) {
     const what = `${path.split("?")[0]}: ${field} = ${value}`;
@@ -379,6 +381,15 @@ export async function fields(browser, site, expect) {
     }
     await window.close();
   }
+}
+
+/** What is stuck is seen on a phone without scrolling. */
+export async function firstScreen(browser, site, expect) {
+  const window = await browser.open(site.address, { size: "phone" });
+  await visit(window, site, { path: "./" });
+  const [top, bottom, height] = await window.page.locator("#stuck + .rows .row").first().evaluate((row) => [row.getBoundingClientRect().top, row.getBoundingClientRect().bottom, innerHeight]);
+  expect("the first stuck task", bottom <= height, `from ${top} to ${bottom} of ${height} px`);
+  await window.close();
 }
 
 /** No movement for people who asked for none. */

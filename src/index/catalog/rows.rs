@@ -115,7 +115,7 @@ impl Catalog {
 
     /// Returns the rows of the knowledge that was learned in a run, in their order.
     pub fn knowledge_of_run(&self, run_id: &str) -> Vec<RowId> {
-        let is_of_run = |row: &RowId| self.head(*row).run_id.as_deref() == Some(run_id);
+        let is_of_run = |row: &RowId| self.light_head(*row).run_id.as_deref() == Some(run_id);
         self.knowledge_rows().filter(is_of_run).collect()
     }
 }

@@ -1,7 +1,7 @@
 //! Lists of entries: those that a filter accepts, or those with given ids.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use chrono::{DateTime, Utc};
 use serde::Serialize;
@@ -12,7 +12,7 @@ use crate::error::Problem;
 use crate::index::catalog::Area;
 use crate::journal::history::Usage;
 use crate::search::retrieve::superseded;
-use crate::text::{choice, fold, has_tag, is_same_name};
+use crate::text::{choice, fold, has_tag, is_same_name, without_accents};
 use crate::workspace::Workspace;
 
 /// The conditions of a list. All given ones must be true.
@@ -51,8 +51,8 @@ pub struct EntryFilter {
     pub since: Option<DateTime<Utc>>,
     /// Only knowledge that was of no use so far.
     pub useless: Option<Useless>,
-    /// Only knowledge that an agent wrote and no person has confirmed or changed, without what has expired or is superseded.
-    pub unreviewed: bool,
+    /// Only entries that these wrote.
+    pub author: Option<Author>,
     /// The order; by path without one.
     pub sort: Option<EntrySort>,
     /// Reverses the order.
@@ -98,6 +98,38 @@ pub enum Useless {
     Unused,
     /// Attempts at three or more tasks had it in their contexts and failed, and none succeeded, where others did.
     NeverHelped,
+}
+
+choice! {
+    /// Who wrote the entries of a list. A person who confirms or changes an agent's entry becomes its author.
+    ///
+    /// ```
+    /// use ralph_memory::memory::{Author, EntryFilter};
+    /// use ralph_memory::{Knowledge, Memory, Source};
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let root = folder.path();
+    /// # Memory::init(root)?;
+    /// # let memory = Memory::open(root)?;
+    /// memory.add(&Knowledge::new("Sign with the hardware key", ["release"], "It is in the safe."))?;
+    /// let noted = Knowledge::new("The linker needs 8 GB", ["ci"], "Use mold.");
+    /// memory.add(&Knowledge { source: Source::Agent, ..noted })?;
+    /// let titles = |author| -> Vec<String> {
+    ///     let listed = memory.list(&EntryFilter { author: Some(author), ..EntryFilter::default() });
+    ///     listed.entries.into_iter().map(|entry| entry.title).collect()
+    /// };
+    /// assert_eq!(titles(Author::People), ["Sign with the hardware key"]);
+    /// assert_eq!(titles(Author::Unreviewed), ["The linker needs 8 GB"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub enum Author {
+        /// People.
+        People = "people",
+        /// Agents.
+        Agents = "agents",
+        /// Agents, of knowledge that has neither expired nor been superseded: what is left to review.
+        Unreviewed = "unreviewed",
+    }
 }
 
 choice! {
@@ -157,7 +189,7 @@ choice! {
 pub struct ListResult {
     /// The entries, in the order of the filter.
     pub entries: Vec<EntrySummary>,
-    /// How many of them have each tag.
+    /// How many of them have each tag, or one below it.
     pub tags: BTreeMap<String, usize>,
     /// Problems of the files that were read.
     pub problems: Vec<Problem>,
@@ -170,7 +202,7 @@ pub(crate) fn list(workspace: &Workspace, filter: &EntryFilter) -> ListResult {
     let now = workspace.now();
     let superseded = superseded(&[&live], now);
     let usage = if filter.needs_usage() { usage(workspace) } else { HashMap::new() };
-    let mut tags: BTreeMap<String, usize> = BTreeMap::new();
+    let mut tags = TagCounts::default();
     let mut problems = workspace.settings_problems.clone();
     let mut found: Vec<(SortKey, EntrySummary)> = Vec::new();
     for catalog in [Some(&live), archive.as_ref()].into_iter().flatten() {
@@ -181,13 +213,15 @@ pub(crate) fn list(workspace: &Workspace, filter: &EntryFilter) -> ListResult {
         };
         for row in rows {
             let (Some(id), head) = (catalog.id(row), catalog.light_head(row)) else { continue };
-            let is_reviewed = || !head.is_unreviewed(now) || superseded.contains(&id);
-            if !accepts(filter, &head, usage.get(&id)) || filter.unreviewed && is_reviewed() {
+            let is_by = |author| match author {
+                Author::People => head.source.is_person(),
+                Author::Agents => !head.source.is_person(),
+                Author::Unreviewed => head.is_unreviewed(now) && !superseded.contains(&id),
+            };
+            if !accepts(filter, &head, usage.get(&id)) || !filter.author.is_none_or(is_by) {
                 continue;
             }
-            for tag in &head.tags {
-                *tags.entry(tag.clone()).or_default() += 1;
-            }
+            tags.add(&head.tags);
             let key = sort_key(filter.sort, &head, usage.get(&id), now);
             found.push((key, EntrySummary::new(id, &catalog.path(row), head, &superseded, now)));
         }
@@ -200,7 +234,40 @@ pub(crate) fn list(workspace: &Workspace, filter: &EntryFilter) -> ListResult {
         (_, false) => found.sort_by(|(one, _), (other, _)| one.cmp(other)),
     }
     let entries = found.into_iter().map(|(_, entry)| entry).take(filter.limit.unwrap_or(usize::MAX));
-    ListResult { entries: entries.collect(), tags, problems }
+    ListResult { entries: entries.collect(), tags: tags.finish(), problems }
+}
+
+/// Counts entries by tag, as [`has_tag`] finds them: with accents or without, and those of the tags below it.
+#[derive(Default)]
+struct TagCounts {
+    names: BTreeSet<String>,
+    counts: HashMap<String, usize>,
+}
+
+impl TagCounts {
+    fn add(&mut self, tags: &[String]) {
+        let mut found: BTreeSet<String> = BTreeSet::new();
+        for tag in tags {
+            if !self.names.contains(tag) {
+                self.names.insert(tag.clone());
+            }
+            let plain = without_accents(tag);
+            found.extend(plain.match_indices('/').map(|(at, _)| plain[..at].to_owned()));
+            found.insert(plain);
+        }
+        for tag in found {
+            *self.counts.entry(tag).or_default() += 1;
+        }
+    }
+
+    fn finish(self) -> BTreeMap<String, usize> {
+        let TagCounts { names, counts } = self;
+        let counted = names.into_iter().map(|tag| {
+            let count = counts.get(&without_accents(&tag)).copied().unwrap_or_default();
+            (tag, count)
+        });
+        counted.collect()
+    }
 }
 
 impl EntryFilter {
@@ -229,6 +296,9 @@ fn sort_key(sort: Option<EntrySort>, head: &Head, usage: Option<&Usage>, now: Da
 /// Returns the summaries of the entries with these ids, in their order: of live ones, else of archived ones. Ids of no
 /// entry are left out.
 pub(crate) fn summaries(workspace: &Workspace, ids: &[Id]) -> Vec<EntrySummary> {
+    if ids.is_empty() {
+        return Vec::new();
+    }
     let catalogs = [workspace.catalog(Area::Live), workspace.catalog(Area::Archive)];
     let now = workspace.now();
     let superseded = superseded(&[&catalogs[0]], now);

@@ -14,7 +14,7 @@ mod view;
 pub(crate) use crate::index::highlights;
 pub(crate) use hits::hits;
 pub(crate) use layers::{LayeredQuery, show_in_layer, text, texts};
-pub use list::{EntryFilter, EntrySort, ListResult, Useless};
+pub use list::{Author, EntryFilter, EntrySort, ListResult, Useless};
 pub(crate) use list::{list, summaries};
 pub use search::SearchResults;
 pub(crate) use search::{excerpts, search};

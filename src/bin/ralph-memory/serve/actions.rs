@@ -7,14 +7,14 @@ use axum::body::Body;
 use axum::extract::{Form, FromRequest as _, State};
 use axum::http::{HeaderValue, Request, Response, StatusCode, header};
 use axum::response::IntoResponse as _;
-use ralph_memory::memory::EntryChanges;
+use ralph_memory::memory::{EntryChanges, WriteAction, Written};
 use ralph_memory::{Id, Memory};
 
 use super::fields::PageFields;
 use super::guard::refusal;
 use super::links::with_query;
 use super::pages::{
-    ADD, ARCHIVE, EDIT, KEEP, RESTORE, UNDO, change, error_page, is_large, nothing, refused_form, write,
+    ADD, ARCHIVE, EDIT, KEEP, NOTHING, RESTORE, UNDO, change, error_page, is_large, nothing, refused_form, write,
 };
 use super::site::SiteState;
 
@@ -64,19 +64,21 @@ pub(super) async fn act(
 fn perform(memory: &Memory, action: &str, fields: &PageFields) -> anyhow::Result<String> {
     let id = fields.text("id");
     let parse = || Id::parse(id).ok_or_else(|| nothing("entry", id));
-    let id = match action {
+    let written = match action {
         ARCHIVE => {
             let id = parse()?;
             memory.archive(std::slice::from_ref(&id))?;
-            id
+            return Ok(with_query("entry", [("id", id.as_str()), ("done", action)]));
         }
-        RESTORE => memory.restore(&parse()?, None)?.id,
+        RESTORE => memory.restore(&parse()?, None)?,
         ADD => write(memory, fields)?,
         EDIT => change(memory, fields)?,
-        KEEP => memory.change(&parse()?, &EntryChanges { confirm: true, ..EntryChanges::default() })?.id,
+        KEEP => memory.change(&parse()?, &EntryChanges { confirm: true, ..EntryChanges::default() })?,
         _ => return take_back(memory, id, fields),
     };
-    Ok(with_query("entry", [("id", id.as_str()), ("done", action)]))
+    let Written { id, action: what, .. } = &written;
+    let done = if *what == WriteAction::Unchanged { NOTHING } else { action };
+    Ok(with_query("entry", [("id", id.as_str()), ("done", done)]))
 }
 
 /// Takes back an operation, and returns the address of the page on which that was asked for; or that of the page that asks whether one of

@@ -137,13 +137,8 @@ impl PageFields {
 
     /// Returns the input for the archive.
     pub(super) fn archive_input(&self) -> Markup {
-        self.check_input("archived", "Include the archive")
-    }
-
-    /// Returns a box to check.
-    pub(super) fn check_input(&self, name: &str, label: &str) -> Markup {
-        let is_checked = !self.text(name).is_empty();
-        html! { label.check { input type="checkbox" name=(name) value="1" checked[is_checked]; " " (label) } }
+        let is_checked = !self.text("archived").is_empty();
+        html! { label.check { input type="checkbox" name="archived" value="1" checked[is_checked]; " Include the archive" } }
     }
 }
 

@@ -241,12 +241,13 @@ pub(super) fn usage_of<'a>(memory: &Memory, entries: impl IntoIterator<Item = &'
     if has_knowledge { memory.usage() } else { HashMap::new() }
 }
 
-/// Returns what is known of an entry beside its title: what it is, the feature, when it changed, its use, and its tags.
+/// Returns what is known of an entry beside its title: what it is, who wrote it, the feature, when it changed, its use, and its tags.
 pub(super) fn entry_meta(entry: &EntrySummary, usage: &HashMap<Id, Usage>) -> Markup {
     let kind = if entry.kind == Kind::Journal { "attempt" } else { entry.kind.as_str() };
     html! {
         p.meta {
             @if let Some(category) = &entry.category { (isolated(&cut(category, 40))) } @else { (kind) }
+            (by_agent(entry, " · "))
             @if let Some(feature) = &entry.feature { " · " (named_link("feature", feature, feature)) }
             @if let Some(time) = entry.updated_at.as_deref().or(entry.created_at.as_deref()) { " · " (ShownTime(time)) }
             @if let Some(usage) = usage.get(&entry.id) {
@@ -258,6 +259,13 @@ pub(super) fn entry_meta(entry: &EntrySummary, usage: &HashMap<Id, Usage>) -> Ma
             (tags(&entry.tags))
         }
     }
+}
+
+/// Says which kind of agent wrote an entry of knowledge, after `between`. An entry of which nothing is said is a person's, and an attempt is
+/// an agent's anyway.
+pub(super) fn by_agent(entry: &EntrySummary, between: &str) -> Markup {
+    let is_agents = entry.kind == Kind::Knowledge && !entry.source.is_person();
+    html! { @if is_agents { (between) "by " (entry.source.as_str()) } }
 }
 
 /// Returns what a reader should know of an entry at first sight.

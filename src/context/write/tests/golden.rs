@@ -132,7 +132,7 @@ fn fourth_attempt_with_learnings_and_warning() {
             streak: 3,
             succeeded: 6,
             counted: 11,
-            rationale: "escalated after 3 consecutive failures".to_owned(),
+            rationale: "escalated after 3 attempts without success".to_owned(),
             stuck: Some(Stuck { failed_with: vec![("logic_error".into(), 2), ("test_failure".into(), 1)], ..stuck() }),
             ..status()
         }),

@@ -56,7 +56,7 @@ fn status() -> Status {
         succeeded: 4,
         counted: 6,
         model: "opus".to_owned(),
-        rationale: "escalated after 2 consecutive failures".to_owned(),
+        rationale: "escalated after 2 attempts without success".to_owned(),
         stuck: None,
         refused: Vec::new(),
     }

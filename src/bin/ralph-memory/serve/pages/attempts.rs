@@ -114,6 +114,11 @@ pub(super) fn optional(value: Option<String>) -> Markup {
     html! { @if let Some(value) = value { (isolated(&value)) } @else { (dash()) } }
 }
 
+/// Returns how often a task was tried since it was last done. Not every such attempt failed: some were blocked, or have to be retried.
+pub(super) fn streak(streak: u32) -> String {
+    format!("{} without success", counted(streak as usize, "attempt", "attempts"))
+}
+
 /// Returns the sums over attempts.
 pub(super) fn figures(totals: &AttemptTotals) -> Markup {
     html! {
@@ -261,7 +266,7 @@ pub(super) fn attempt_card(name: &str, view: &AttemptView) -> Markup {
         section.card aria-label=(name) {
             h3 { a href=(entry_address(&view.id)) { (name) } " " (outcome_badge(view.attempt.head.outcome)) }
             p.meta { (ShownTime(&timestamp(view.attempt.started_at))) (circumstances(&view.attempt, " · ")) }
-            (attempt_text(&view.attempt))
+            (attempt_text(view))
             p.meta { (named_link("run", &view.attempt.run_id, &view.attempt.run_id)) " #" (view.attempt.head.iteration) }
         }
     }
@@ -273,7 +278,7 @@ pub(super) fn attempt_content(view: &AttemptView) -> Markup {
         section.card aria-label="The attempt" {
             h3 { "Attempt #" (view.attempt.head.iteration) " of its run" }
             p.meta { (circumstances(&view.attempt, "")) }
-            (attempt_text(&view.attempt))
+            (attempt_text(view))
         }
     }
 }
@@ -293,12 +298,13 @@ fn circumstances(attempt: &Attempt, first: &str) -> Markup {
     }
 }
 
-fn attempt_text(attempt: &Attempt) -> Markup {
+fn attempt_text(view: &AttemptView) -> Markup {
+    let attempt = &view.attempt;
     let sections = serde_json::to_value(&attempt.sections).unwrap_or_default();
     html! {
         @for (key, heading) in TEXTS {
             @let text = sections[key].as_str().unwrap_or_default();
-            @if key == "why_failed" { (why_failed(attempt)) }
+            @if key == "why_failed" { (why_failed(view)) }
             @else if !text.trim().is_empty() {
                 h4 { @if key == "summary" && !attempt.sections.has_report() { "The agent's last words" } @else { (heading) } }
                 @if key.starts_with("error") { pre.wrap tabindex="0" dir="auto" { (text) } }
@@ -314,8 +320,8 @@ fn attempt_text(attempt: &Attempt) -> Markup {
     }
 }
 
-/// Returns why an attempt failed: what was reported, or else the end of what the verification printed.
-fn why_failed(attempt: &Attempt) -> Markup {
+/// Returns why an attempt failed: what was reported, or else the end of what the verification printed, or else what is known of it.
+fn why_failed(AttemptView { attempt, reason, .. }: &AttemptView) -> Markup {
     let verified = attempt.head.validation.as_ref().is_none_or(|validation| validation.exit_code == 0);
     let output = attempt.sections.validation_output.trim_end();
     let start = output.rmatch_indices('\n').nth(LAST_LINES - 1).map_or(0, |(at, _)| at + 1);
@@ -327,6 +333,9 @@ fn why_failed(attempt: &Attempt) -> Markup {
             h4 { "Why it failed" }
             p.quiet { "Nobody reported a reason. The verification ended with:" }
             pre.wrap tabindex="0" dir="auto" { (&output[start..]) }
+        } @else if !reason.is_empty() {
+            h4 { "Why it did not succeed" }
+            p.quiet dir="auto" { (with_code(reason)) }
         }
     }
 }

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use maud::{Markup, html};
-use ralph_memory::memory::{EntryFilter, EntrySort, ListResult};
+use ralph_memory::memory::{Author, EntryFilter, EntrySort, ListResult};
 use ralph_memory::{Kind, Memory};
 
 use super::super::fields::PageFields;
@@ -16,6 +16,9 @@ const PER_PAGE: usize = 50;
 /// How many tags are offered.
 const MAX_TAGS: usize = 60;
 
+/// The authors of the listed entries, with their labels.
+const AUTHORS: [(&str, &str); 4] =
+    [("", "Anyone"), ("people", "People"), ("agents", "Agents"), ("unreviewed", "Agents, not reviewed")];
 /// The orders of the list, with their labels.
 const SORTS: [(&str, &str); 5] =
     [("", "Last change"), ("created", "Creation"), ("title", "Title"), ("used", "Use"), ("importance", "Importance")];
@@ -29,7 +32,7 @@ pub(super) fn entries(context: &PageContext<'_>, fields: &PageFields) -> anyhow:
         feature: fields.given("feature"),
         category: fields.given("category"),
         archived: !fields.text("archived").is_empty(),
-        unreviewed: !fields.text("unreviewed").is_empty(),
+        author: Author::parse(fields.text("author")),
         sort: Some(EntrySort::parse(fields.text("sort")).unwrap_or(EntrySort::Updated)),
         ..EntryFilter::default()
     };
@@ -55,7 +58,7 @@ pub(super) fn entries(context: &PageContext<'_>, fields: &PageFields) -> anyhow:
 }
 
 /// The names of the filters.
-const FILTERS: [&str; 6] = ["kind", "tag", "feature", "category", "archived", "unreviewed"];
+const FILTERS: [&str; 6] = ["kind", "tag", "feature", "category", "archived", "author"];
 
 fn filters(context: &PageContext<'_>, fields: &PageFields) -> Markup {
     let known = KnownValues::of(context.memory);
@@ -67,9 +70,9 @@ fn filters(context: &PageContext<'_>, fields: &PageFields) -> Markup {
                 (fields.known_choice("tag", "Tag", &known.tags))
                 (fields.known_choice("feature", "Feature", &known.features))
                 (fields.known_choice("category", "Category", &known.categories))
+                (fields.choice("author", "Written by", &AUTHORS))
                 (fields.choice("sort", "Sort by", &SORTS))
                 (fields.archive_input())
-                (fields.check_input("unreviewed", "Only what agents wrote and nobody reviewed"))
                 div { button { "Filter" } }
             }
         },

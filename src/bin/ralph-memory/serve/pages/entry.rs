@@ -10,13 +10,13 @@ use similar::{ChangeTag, TextDiff};
 
 use super::super::fields::PageFields;
 use super::super::html::{
-    HtmlPage, PageContext, ShownTime, badge, cut, entry_badges, hidden_value, id_link, isolated, named_link, problems,
-    tags, title,
+    HtmlPage, PageContext, ShownTime, badge, cut, entry_badges, entry_list, hidden_value, id_link, isolated,
+    named_link, problems, tags, title,
 };
 use super::super::links::{entry_address, with_query};
 use super::super::markdown::{Targets, linked_files, rendered};
 use super::attempts::attempt_content;
-use super::{ADD, ARCHIVE, EDIT, KEEP, RESTORE, button, nothing, said};
+use super::{ADD, ARCHIVE, EDIT, KEEP, NOTHING, RESTORE, button, nothing, said};
 
 /// How many links, earlier texts or files are listed.
 const MAX_LISTED: usize = 100;
@@ -43,7 +43,7 @@ pub(super) fn entry(context: &PageContext<'_>, fields: &PageFields) -> anyhow::R
         (problems(&shown.problems))
         div.beside-facts {
             (text(context, entry))
-            section aria-labelledby="facts" { h2.sr id="facts" { "Facts" } (facts(entry)) }
+            section aria-labelledby="facts" { h2.sr id="facts" { "Facts" } (facts(context, entry)) }
         }
         (actions(context, entry))
         @if !entry.questions.is_empty() {
@@ -51,6 +51,7 @@ pub(super) fn entry(context: &PageContext<'_>, fields: &PageFields) -> anyhow::R
             ul { @for question in entry.questions.iter().take(MAX_LISTED) { li dir="auto" { (question) } } }
         }
         (usage(entry))
+        (wrote(context, entry))
         (links(context, "Links from here", &entry.links))
         (links(context, "Links to this entry", &entry.backlinks))
         (versions(context, entry, fields.text("compare")))
@@ -70,10 +71,10 @@ fn trail(entry: &EntryView) -> Vec<Markup> {
 
 /// Says what a form has just done to the entry, as long as that is so: the page may be opened or updated again.
 fn done_here(action: &str, archived: bool) -> Markup {
-    let is_so = if archived { action == ARCHIVE } else { [RESTORE, ADD, EDIT, KEEP].contains(&action) };
+    let is_so = if archived { action == ARCHIVE } else { [RESTORE, ADD, EDIT, KEEP, NOTHING].contains(&action) };
     html! {
         @if is_so { (said(action)) }
-        @if is_so && action == KEEP { p { a href=(with_query("entries", [("unreviewed", "1")])) { "What else agents wrote" } } }
+        @if is_so && action == KEEP { p { a href=(with_query("entries", [("author", "unreviewed")])) { "What else agents wrote" } } }
     }
 }
 
@@ -106,8 +107,10 @@ fn text(context: &PageContext<'_>, entry: &EntryView) -> Markup {
     }
 }
 
-fn facts(entry: &EntryView) -> Markup {
+fn facts(context: &PageContext<'_>, entry: &EntryView) -> Markup {
     let summary = &entry.summary;
+    let origin = entry.run_id.as_ref().and_then(|_| context.memory.origin(&summary.id));
+    let number = |id: &Id| id.as_str().rsplit('/').next().unwrap_or_default().trim_start_matches('0').to_owned();
     let named = |page, name: &Option<String>| name.as_ref().map(|name| named_link(page, name, name));
     html! {
         dl.facts {
@@ -120,6 +123,7 @@ fn facts(entry: &EntryView) -> Markup {
             @if let Some(feature) = named("feature", &summary.feature) { (fact("Feature", feature)) }
             @if let Some(task) = named("task", &entry.task_id) { (fact("Task", task)) }
             @if let Some(run) = named("run", &entry.run_id) { (fact("Run", run)) }
+            @if let Some(id) = &origin { (fact("Attempt", html! { a href=(entry_address(id)) { "#" (number(id)) } })) }
             (fact("Written by", html! { (summary.source.as_str()) }))
             @if let Some(time) = &summary.created_at { (fact("Created", html! { (ShownTime(time)) })) }
             @if let Some(time) = summary.updated_at.as_ref().filter(|time| summary.created_at.as_ref() != Some(time)) {
@@ -193,9 +197,16 @@ fn usage(entry: &EntryView) -> Markup {
     }
 }
 
+/// Returns the knowledge that an attempt wrote.
+fn wrote(context: &PageContext<'_>, entry: &EntryView) -> Markup {
+    let is_attempt = entry.summary.kind == Kind::Journal;
+    let knowledge = if is_attempt { context.memory.learned(&entry.summary.id) } else { Vec::new() };
+    html! { @if !knowledge.is_empty() { h2 { "What it wrote" } (entry_list(context.memory, &knowledge)) } }
+}
+
 fn links(context: &PageContext<'_>, label: &str, links: &[EntryLink]) -> Markup {
     let ids: Vec<Id> = links.iter().take(MAX_LISTED).filter_map(|link| link.id.clone()).collect();
-    let known = if ids.is_empty() { Vec::new() } else { context.memory.summaries(&ids) };
+    let known = context.memory.summaries(&ids);
     // A link may have only the id of the entry to which it leads.
     let name = |link: &EntryLink, id: &Id| {
         let titled = |entry: &&EntrySummary| entry.id == *id && !entry.title.trim().is_empty();

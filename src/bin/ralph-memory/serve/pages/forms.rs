@@ -4,7 +4,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use maud::{Markup, html};
 use ralph_memory::entry::EntrySummary;
-use ralph_memory::memory::{EntryChanges, EntryText, EntryView};
+use ralph_memory::memory::{EntryChanges, EntryText, EntryView, WriteAction, Written};
 use ralph_memory::{Error, Id, Knowledge, Memory};
 
 use super::super::fields::{PageFields, labelled};
@@ -157,15 +157,15 @@ fn fingerprint(old: &EntryText) -> String {
     format!("{:016x}", hasher.finish())
 }
 
-/// Writes a new entry, and returns its id.
-pub(in crate::serve) fn write(memory: &Memory, fields: &PageFields) -> anyhow::Result<Id> {
+/// Writes a new entry.
+pub(in crate::serve) fn write(memory: &Memory, fields: &PageFields) -> anyhow::Result<Written> {
     let knowledge = Knowledge {
         category: fields.given("category"),
         feature: fields.given("feature"),
         supersedes: replaced(memory, fields)?,
         ..Knowledge::new(fields.text("title"), fields.list("tags"), lines(fields.text("body")))
     };
-    Ok(memory.add(&knowledge)?.id)
+    Ok(memory.add(&knowledge)?)
 }
 
 /// Returns the entries that another one shall replace, under their ids of today.
@@ -173,8 +173,8 @@ fn replaced(memory: &Memory, fields: &PageFields) -> anyhow::Result<Vec<Id>> {
     fields.list("supersedes").iter().map(|id| Ok(memory.show(&parsed(id)?)?.entry.summary.id)).collect()
 }
 
-/// Changes an entry if it still is as it was when the form was made, and returns its id.
-pub(in crate::serve) fn change(memory: &Memory, fields: &PageFields) -> anyhow::Result<Id> {
+/// Changes an entry if it still is as it was when the form was made.
+pub(in crate::serve) fn change(memory: &Memory, fields: &PageFields) -> anyhow::Result<Written> {
     let _operation = memory.operation(EDIT);
     let EditedEntry { old, summary, head, body } = EditedEntry::read(memory, &parsed(fields.text("id"))?)?;
     if fingerprint(&old) != fields.text("seen") {
@@ -188,10 +188,13 @@ pub(in crate::serve) fn change(memory: &Memory, fields: &PageFields) -> anyhow::
         ..EntryChanges::default()
     };
     let typed = lines(fields.text("body"));
+    let mut edited = WriteAction::Unchanged;
     if typed.trim_end() != body.trim_end() {
         let typed = format!("{}\n", typed.trim_end());
         let typed = if old.text.contains("\r\n") { typed.replace('\n', "\r\n") } else { typed };
-        memory.edit(&old, &format!("{head}{typed}"))?;
+        edited = memory.edit(&old, &format!("{head}{typed}"))?.action;
     }
-    Ok(memory.change(&old.id, &changes)?.id)
+    let changed = memory.change(&old.id, &changes)?;
+    let action = if changed.action == WriteAction::Unchanged { edited } else { changed.action };
+    Ok(Written { action, ..changed })
 }

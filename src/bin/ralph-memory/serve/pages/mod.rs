@@ -11,6 +11,7 @@ mod forms;
 mod health;
 mod now;
 mod operations;
+mod reuse;
 mod run;
 mod search;
 mod task;
@@ -31,11 +32,12 @@ use crate::exit::Exit;
 pub(super) type MakePage = fn(&PageContext<'_>, &PageFields) -> anyhow::Result<HtmlPage>;
 
 /// The pages, by the names of their addresses.
-pub(super) const PAGES: [(&str, MakePage); 14] = [
+pub(super) const PAGES: [(&str, MakePage); 15] = [
     ("", now::now),
     ("features", features::features),
     ("feature", features::feature),
     ("timeline", timeline::timeline),
+    ("reuse", reuse::reuse),
     ("task", task::task),
     ("run", run::run),
     ("entries", entries::entries),
@@ -59,6 +61,8 @@ pub(super) const ADD: &str = "add";
 pub(super) const EDIT: &str = "edit";
 pub(super) const KEEP: &str = "keep";
 pub(super) const UNDO: &str = "undo";
+/// What a form did that was sent as it was.
+pub(super) const NOTHING: &str = "nothing";
 /// What forms change, by the names of their addresses, with what a page says when it is done.
 pub(super) const ACTIONS: [(&str, &str); 6] = [
     (ARCHIVE, "Moved to the archive."),
@@ -121,7 +125,7 @@ fn done(context: &PageContext<'_>, fields: &PageFields) -> Markup {
     html! {
         @if let Some((last, what, label, change)) = taken_back.or(brought_back) {
             div.note.good role="status" {
-                p { strong { (what) } " " (operations::summary(change)) }
+                p { strong { (what) } " " (operations::summary(change, &operations::changed(context.memory, [change]))) }
                 div.actions { (operations::undo_button(context, last.number, fields.text("from"), label)) }
             }
         }
@@ -130,7 +134,8 @@ fn done(context: &PageContext<'_>, fields: &PageFields) -> Markup {
 
 /// Says what a form did.
 fn said(action: &str) -> Markup {
-    html! { @for (_, text) in ACTIONS.iter().filter(|(name, _)| *name == action) { (note(text)) } }
+    let nothing = (NOTHING, "Nothing was changed.");
+    html! { @for (_, text) in ACTIONS.iter().chain([&nothing]).filter(|(name, _)| *name == action) { (note(text)) } }
 }
 
 fn note(text: &str) -> Markup {

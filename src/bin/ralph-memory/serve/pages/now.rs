@@ -1,24 +1,24 @@
 //! The first page: what is running, what is stuck, what the memory was good for this week, and the last tasks.
 
-use chrono::Days;
 use maud::{Markup, html};
-use ralph_memory::memory::{EntryFilter, EntrySort, Overview, ReuseStats, StatsFilter, StuckTask};
+use ralph_memory::memory::{EntryFilter, EntrySort, Overview, StuckTask};
 use ralph_memory::{Kind, Memory};
 
 use super::super::fields::PageFields;
 use super::super::html::{HtmlPage, PageContext, badge, counted, entry_list, isolated, number, problems, with_code};
 use super::super::links::with_query;
-use super::attempts::{is_running, live_cards, task_link, task_table};
+use super::attempts::{is_running, live_cards, streak, task_link, task_table};
 use super::done;
 use super::operations::operations;
+use super::reuse::{ReuseList, week};
 
-/// How many tasks are listed, stuck ones and others, and how many attempts are searched for them.
+/// How many stuck tasks are listed that are not folded.
+const STUCK: usize = 5;
+/// How many other tasks are listed, and how many attempts are searched for them.
 const SHOWN: usize = 12;
 const SEARCHED: usize = 60;
 /// How many entries are listed where there is no attempt.
 const ENTRIES: usize = 10;
-/// How many days count as this week.
-const WEEK: u64 = 7;
 
 /// Makes the page.
 pub(super) fn now(context: &PageContext<'_>, fields: &PageFields) -> anyhow::Result<HtmlPage> {
@@ -31,8 +31,8 @@ pub(super) fn now(context: &PageContext<'_>, fields: &PageFields) -> anyhow::Res
         @else {
             @let active = live.iter().filter(|run| is_running(run)).count();
             (at_a_glance(memory, active, stuck_tasks.len()))
-            (live_cards(memory, &live))
             (stuck(&stuck_tasks))
+            (live_cards(memory, &live))
             @if !log.attempts.is_empty() {
                 h2 { "Last tasks" }
                 (task_table("The last tasks, the one with the newest attempt first", &log.attempts, SHOWN))
@@ -47,11 +47,7 @@ pub(super) fn now(context: &PageContext<'_>, fields: &PageFields) -> anyhow::Res
 
 /// Returns what a person wants to know first, each number with a link to what it counts.
 fn at_a_glance(memory: &Memory, running: usize, stuck: usize) -> Markup {
-    let since = memory.now().checked_sub_days(Days::new(WEEK));
-    let ReuseStats { facts, attempts, recovered, errors_again } =
-        memory.stats(&StatsFilter { since, ..StatsFilter::default() }).reuse;
-    let day = since.map(|since| since.date_naive().to_string()).unwrap_or_default();
-    let succeeded = with_query("timeline", [("by", "task"), ("outcome", "done"), ("since", &day)]);
+    let reuse = memory.reuse(&week(memory));
     let figure = |count: usize, address: &str, name: &str| {
         let count = number(u64::try_from(count).unwrap_or(u64::MAX));
         html! { div { dt { (name) } dd { @if count == "0" { (count) } @else { a href=(address) { (count) } } } } }
@@ -68,10 +64,7 @@ fn at_a_glance(memory: &Memory, running: usize, stuck: usize) -> Markup {
             section.card aria-labelledby="this-week" {
                 h2 id="this-week" { "The memory this week" }
                 dl.figures {
-                    (figure(facts, "entries?sort=used", "Facts reused"))
-                    (figure(attempts, &succeeded, "Successes with a fact"))
-                    (figure(recovered, &succeeded, "Successes after a failure"))
-                    (figure(errors_again, "features#errors", "Errors met again"))
+                    @for list in ReuseList::ALL { (figure(list.ids(&reuse).len(), &list.address(), list.title())) }
                 }
             }
         }
@@ -146,18 +139,22 @@ fn stuck(tasks: &[StuckTask]) -> Markup {
     html! {
         @if !tasks.is_empty() {
             h2 id="stuck" { "Stuck" }
-            ul.rows {
-                @for task in tasks.iter().take(SHOWN) {
-                    li.row {
-                        p.row-title { (task_link(Some(&task.id), &task.title)) " " (badge("bad", &format!("{} failures in a row", task.streak))) }
-                        @if !task.reason.is_empty() { p.meta dir="auto" { (task.reason) } }
-                        @if let Some(next) = &task.next_model {
-                            p.meta { "Next: " (isolated(&next.model)) ", " (isolated(&next.rationale)) }
-                        }
-                    }
-                }
+            (stuck_rows(&tasks[..tasks.len().min(STUCK)]))
+            @if tasks.len() > STUCK {
+                details { summary { (counted(tasks.len() - STUCK, "more task is", "more tasks are")) " stuck" } (stuck_rows(&tasks[STUCK..])) }
             }
-            @if tasks.len() > SHOWN { p.quiet { (counted(tasks.len() - SHOWN, "more task is", "more tasks are")) " stuck." } }
         }
+    }
+}
+
+fn stuck_rows(tasks: &[StuckTask]) -> Markup {
+    html! {
+        ul.rows { @for task in tasks {
+            li.row {
+                p.row-title { (task_link(Some(&task.id), &task.title)) " " (badge("bad", &streak(task.streak))) }
+                @if !task.reason.is_empty() { p.meta dir="auto" { (with_code(&task.reason)) } }
+                @if let Some(next) = &task.next_model { p.meta { "Next model: " (isolated(&next.model)) } }
+            }
+        } }
     }
 }

@@ -1,11 +1,12 @@
 //! The last changes that the program made, each with a button that takes it back.
 
 use maud::{Markup, html};
-use ralph_memory::entry::timestamp;
+use ralph_memory::entry::{EntrySummary, timestamp};
 use ralph_memory::memory::Operation;
+use ralph_memory::{Id, Memory};
 
 use super::super::fields::PageFields;
-use super::super::html::{HtmlPage, PageContext, ShownTime, counted, cut, isolated};
+use super::super::html::{HtmlPage, PageContext, ShownTime, by_agent, counted, cut, isolated};
 use super::{UNDO, button, nothing};
 
 /// How many changes that hold, and how many that are taken back, are shown, and files of each.
@@ -33,13 +34,14 @@ pub(super) fn operations(context: &PageContext<'_>, from: &str) -> Markup {
     // Around the place where one is.
     let at = changes.iter().position(|change| change.taken_back_by.is_none()).unwrap_or(changes.len());
     let shown = &changes[at.saturating_sub(MAX_SHOWN)..changes.len().min(at + MAX_SHOWN)];
+    let entries = changed(context.memory, shown.iter().copied());
     // A change leaves nothing to redo that was taken back before it.
     let newest = changes.first().map_or(0, |change| change.number);
     let undo = changes.iter().filter_map(|change| change.taken_back_by).max().filter(|undo| *undo > newest);
     html! {
         @if !changes.is_empty() {
             h2 { "Last changes" }
-            ul.rows { @for change in shown { li.row.with-action { (row(context, change, undo, from)) } } }
+            ul.rows { @for change in shown { li.row.with-action { (row(context, change, (undo, from), &entries)) } } }
             @if changes.len() > shown.len() {
                 p.quiet { code { "ralph-memory undo --list" } " shows all " (operations.len()) "." }
             }
@@ -47,8 +49,15 @@ pub(super) fn operations(context: &PageContext<'_>, from: &str) -> Markup {
     }
 }
 
-/// Returns what an operation did, in a line.
-pub(super) fn summary(operation: &Operation) -> Markup {
+/// Returns the entries that are shown of operations.
+pub(super) fn changed<'a>(memory: &Memory, operations: impl IntoIterator<Item = &'a Operation>) -> Vec<EntrySummary> {
+    let files = operations.into_iter().flat_map(|operation| operation.files.iter().take(MAX_FILES));
+    let ids: Vec<Id> = files.filter_map(|file| Id::of_path(file.as_relative())).collect();
+    memory.summaries(&ids)
+}
+
+/// Returns what an operation did, in a line, with who wrote the entries.
+pub(super) fn summary(operation: &Operation, entries: &[EntrySummary]) -> Markup {
     let counts = [
         (operation.created, "created"),
         (operation.changed, "changed"),
@@ -58,16 +67,24 @@ pub(super) fn summary(operation: &Operation) -> Markup {
     html! {
         code { (isolated(&cut(&operation.command, 60))) }
         @for (count, what) in counts { @if count > 0 { " · " (counted(count, "file", "files")) " " (what) } }
-        @for file in operation.files.iter().take(MAX_FILES) { " " code { (isolated(&cut(file.as_str(), 120))) } }
+        @for file in operation.files.iter().take(MAX_FILES) {
+            " " code { (isolated(&cut(file.as_str(), 120))) }
+            @if let Some(entry) = entries.iter().find(|entry| entry.path == *file) { span.quiet { (by_agent(entry, " ")) } }
+        }
         @if size(operation) > MAX_FILES.min(operation.files.len()) { " …" }
     }
 }
 
 /// Returns a change. `undo` is the operation that can be taken back to redo what it took back.
-fn row(context: &PageContext<'_>, operation: &Operation, undo: Option<u64>, from: &str) -> Markup {
+fn row(
+    context: &PageContext<'_>,
+    operation: &Operation,
+    (undo, from): (Option<u64>, &str),
+    entries: &[EntrySummary],
+) -> Markup {
     html! {
         div {
-            p { (summary(operation)) }
+            p { (summary(operation, entries)) }
             p.meta {
                 (ShownTime(&timestamp(operation.at)))
                 @if operation.taken_back_by.is_some() { " · taken back" }

@@ -6,7 +6,7 @@ use ralph_memory::memory::{TaskState, TaskView};
 use super::super::fields::PageFields;
 use super::super::html::{HtmlPage, PageContext, badge, cut, entry_list, isolated, named_link, problems, title};
 use super::super::links::context_address;
-use super::attempts::{attempt_card, figures, live_cards};
+use super::attempts::{attempt_card, figures, live_cards, streak};
 use super::entry::fact;
 use super::nothing;
 
@@ -58,7 +58,7 @@ fn facts(task: &TaskView) -> Markup {
         dl.facts {
             (fact("State", html! {
                 (badge(class, task.state.as_str()))
-                @if task.streak > 0 { " " (task.streak) " failed in a row" }
+                @if task.streak > 0 { " " (streak(task.streak)) }
             }))
             (fact("Id", html! { code { (isolated(&task.id)) } }))
             @if let Some(feature) = &task.feature {
