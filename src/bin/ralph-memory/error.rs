@@ -10,8 +10,8 @@ use serde::Serialize;
 
 use crate::activity;
 use crate::advice::{self, Advice, ISSUES, io_hint};
+use crate::authors::is_run_by_agent;
 use crate::exit::Exit;
-use crate::session::is_run_by_agent;
 
 /// A command line that parses but makes no sense.
 #[derive(Debug, thiserror::Error)]

@@ -7,6 +7,7 @@
 mod activity;
 mod advice;
 mod answers;
+mod authors;
 mod cli;
 mod commands;
 mod error;

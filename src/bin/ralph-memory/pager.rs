@@ -10,7 +10,7 @@ use std::process::{Child, Command, Stdio};
 use console::{Term, measure_text_width};
 
 use crate::activity;
-use crate::session;
+use crate::authors::is_run_by_agent;
 use crate::ui::Ui;
 
 /// The variables that name a pager; the first one that is set counts.
@@ -33,7 +33,7 @@ impl Pager {
     /// Returns the pager, where a person reads the output on a terminal. An agent may have a terminal, too, and would
     /// wait for a key forever.
     pub(crate) fn of_environment() -> Option<Pager> {
-        if !io::stdout().is_terminal() || session::is_run_by_agent() {
+        if !io::stdout().is_terminal() || is_run_by_agent() {
             return None;
         }
         let is_capable = std::env::var_os("TERM").is_some_and(|term| !term.is_empty() && term != "dumb");

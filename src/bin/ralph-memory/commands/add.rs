@@ -8,11 +8,12 @@ use ralph_memory::{Error, Id, Knowledge, Memory, Scope, Source};
 use serde_json::{Map, Value};
 
 use crate::answers::show_written;
+use crate::authors::{is_run_by_agent, writer};
 use crate::error::UsageError;
 use crate::exit::Exit;
 use crate::parse::{self, Expiry};
 use crate::project_paths;
-use crate::session::{Globals, is_run_by_agent, writer};
+use crate::session::Globals;
 use crate::ui::{Ui, count};
 
 /// Add knowledge or, with `--event`, an event: as a new entry, or by updating the entry that says the same

@@ -10,10 +10,11 @@ use ralph_memory::{Error, Id, Memory, Scope};
 use serde_json::json;
 
 use crate::answers::show_written;
+use crate::authors::writer;
 use crate::error::UsageError;
 use crate::exit::Exit;
 use crate::parse;
-use crate::session::{Globals, leave_to_people, writer};
+use crate::session::{Globals, leave_to_people};
 use crate::ui::Ui;
 
 /// Change a knowledge entry: in your editor, or by options

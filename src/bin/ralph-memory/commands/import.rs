@@ -15,10 +15,11 @@ use ralph_memory::text::printed_command;
 use serde::Serialize;
 use serde_json::json;
 
+use crate::authors::writer;
 use crate::error::UsageError;
 use crate::exit::Exit;
 use crate::project_paths;
-use crate::session::{Globals, agent_folders, client_of_environment, writer};
+use crate::session::{Globals, agent_folders, client_of_environment};
 use crate::ui::{ID, PLAIN, QUIET, Ui};
 
 /// The largest standard input, in bytes.

@@ -8,9 +8,10 @@ use ralph_memory::memory::{EntryPath, Operation, UndoAction, Undone, UndoneFile}
 use serde_json::json;
 use similar::TextDiff;
 
+use crate::authors::is_run_by_agent;
 use crate::exit::Exit;
 use crate::parse;
-use crate::session::{Globals, is_run_by_agent, leave_to_people};
+use crate::session::{Globals, leave_to_people};
 use crate::ui::{ID, QUIET, Ui, count};
 
 /// How many files are named for an operation.
