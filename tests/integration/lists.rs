@@ -229,3 +229,31 @@ fn a_task_that_was_blocked_has_a_reason_and_no_failures() {
     let task = server.page("task?id=t-1");
     assert_eq!(main_of(&task).matches(reason).count(), 3, "of each attempt: {task}");
 }
+
+/// Seen by a new user: nothing led from an attempt to the facts that it had.
+#[test]
+fn an_attempt_lists_what_its_context_had() {
+    let base = TestBase::new();
+    base.entry("ports", "Ports", "net", "On 8443.").entry("keys", "Keys", "net", "In the safe.");
+    attempt(&base, "run-a/1", "2026-11-19T08:00:00Z", "task_id: t-1\noutcome: done\ncontext: [knowledge/ports]", "");
+    let server = PageProcess::start(&base);
+    let page = server.page("entry?id=journal/run-a/0001");
+    let had = page.split("What its context had</h2>").nth(1).unwrap();
+    assert!(had.contains("entry?id=knowledge%2Fports") && !had.contains("entry?id=knowledge%2Fkeys"), "{page}");
+    assert!(!server.page("entry?id=ports").contains("What its context had"));
+}
+
+/// Seen by a new user: the days of one week stood at the left end of an axis that went on to "today".
+#[test]
+fn the_columns_of_a_chart_fill_its_axis() {
+    let base = TestBase::new();
+    for (number, day) in [(1, 17), (2, 20)] {
+        let at = format!("2026-11-{day}T08:00:00Z");
+        attempt(&base, &format!("run-a/{number}"), &at, "task_id: t-1\noutcome: done", "");
+    }
+    let page = PageProcess::start(&base).page("features");
+    let columns: Vec<&str> =
+        page.split("class=\"hit\" x=\"").skip(1).map(|rest| rest.split('"').next().unwrap()).collect();
+    // Four days on an axis of 720 units; two of them are empty.
+    assert_eq!(columns, ["0.0", "540.0"], "{page}");
+}

@@ -788,7 +788,7 @@ fn a_page_follows_the_settings_and_says_when_there_is_no_memory() {
     for page in ["", "entries", "health", "search?q=index"] {
         let answer = server.get(page);
         assert_ne!(answer.status, 200, "{page}");
-        assert!(answer.body.contains("no `.ralph` folder in"), "{page}: {}", answer.body);
+        assert!(answer.body.contains("no <code>.ralph</code> folder in"), "{page}: {}", answer.body);
         assert_harmless(page, &answer.body);
     }
     fs::rename(base.at("elsewhere"), base.at(".ralph")).unwrap();

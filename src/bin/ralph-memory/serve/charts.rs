@@ -36,9 +36,11 @@ pub(super) fn columns(
     let highest = columns.iter().map(sum).fold(0.0, f64::max);
     let top = steps.iter().copied().find(|step| *step >= highest).unwrap_or(highest).max(f64::MIN_POSITIVE);
     #[expect(clippy::cast_precision_loss, reason = "there are few columns")]
-    let step = (WIDTH / columns.len().max(1) as f64).min(WIDEST);
+    let step = WIDTH / columns.len().max(1) as f64;
+    // The columns stand where the ends of the axis say, however few they are.
+    let wide = step.min(WIDEST) * 0.8;
     #[expect(clippy::cast_precision_loss, reason = "there are few columns")]
-    let x = |index: usize| format!("{:.1}", index as f64 * step);
+    let x = |index: usize, own: f64| format!("{:.1}", index as f64 * step + (step - own) / 2.0);
     let shown = CLASSES.iter().filter(|(class, _)| columns.iter().any(|column| has(column, class)));
     html! {
         div.chart role="group" aria-label=(summary) {
@@ -48,9 +50,9 @@ pub(super) fn columns(
                 @for (index, column) in columns.iter().enumerate().filter(|(_, column)| sum(column) > 0.0) {
                     a href=(column.address) tabindex="-1" {
                         title { (column.title) }
-                        rect.hit x=(x(index)) y="0" width=(format!("{step:.1}")) height=(HEIGHT) {}
+                        rect.hit x=(x(index, step)) y="0" width=(format!("{step:.1}")) height=(HEIGHT) {}
                         @for (class, y, height) in stacked(&column.parts, top) {
-                            rect class=(class) x=(x(index)) y=(format!("{y:.1}")) width=(format!("{:.1}", step * 0.8)) height=(format!("{height:.1}")) {}
+                            rect class=(class) x=(x(index, wide)) y=(format!("{y:.1}")) width=(format!("{wide:.1}")) height=(format!("{height:.1}")) {}
                         }
                     }
                 }

@@ -289,7 +289,12 @@ fn circumstances(attempt: &Attempt, first: &str) -> Markup {
         attempt.head.model.as_deref().map(|model| cut(model, 40)),
         attempt.head.duration_secs.map(duration),
         attempt.head.cost_usd.map(dollars),
-        attempt.head.error_category.as_deref().map(|category| cut(category, 60)),
+        attempt
+            .head
+            .error_category
+            .as_deref()
+            .filter(|category| *category != "unknown")
+            .map(|category| cut(category, 60)),
     ];
     html! {
         @for (index, text) in known.into_iter().flatten().enumerate() {

@@ -18,7 +18,7 @@ const MAX_TAGS: usize = 60;
 
 /// The authors of the listed entries, with their labels.
 const AUTHORS: [(&str, &str); 4] =
-    [("", "Anyone"), ("people", "People"), ("agents", "Agents"), ("unreviewed", "Agents, not reviewed")];
+    [("", "Anyone"), ("people", "People"), ("agents", "Agents"), ("unreviewed", "Unreviewed")];
 /// The orders of the list, with their labels.
 const SORTS: [(&str, &str); 5] =
     [("", "Last change"), ("created", "Creation"), ("title", "Title"), ("used", "Use"), ("importance", "Importance")];

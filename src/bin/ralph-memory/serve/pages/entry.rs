@@ -51,6 +51,7 @@ pub(super) fn entry(context: &PageContext<'_>, fields: &PageFields) -> anyhow::R
             ul { @for question in entry.questions.iter().take(MAX_LISTED) { li dir="auto" { (question) } } }
         }
         (usage(entry))
+        (knew(context, entry))
         (wrote(context, entry))
         (links(context, "Links from here", &entry.links))
         (links(context, "Links to this entry", &entry.backlinks))
@@ -195,6 +196,14 @@ fn usage(entry: &EntryView) -> Markup {
             }
         }
     }
+}
+
+/// Returns the knowledge that was in the context of an attempt.
+fn knew(context: &PageContext<'_>, entry: &EntryView) -> Markup {
+    let attempt = context.memory.attempt(&entry.summary.id);
+    let ids = attempt.map(|view| view.attempt.head.context).unwrap_or_default();
+    let knowledge = context.memory.summaries(&ids);
+    html! { @if !knowledge.is_empty() { h2 { "What its context had" } (entry_list(context.memory, &knowledge)) } }
 }
 
 /// Returns the knowledge that an attempt wrote.

@@ -24,7 +24,7 @@ pub(super) use forms::{change, write};
 pub(super) use operations::is_large;
 
 use super::fields::PageFields;
-use super::html::{HtmlPage, PageContext, cut, hidden_value};
+use super::html::{HtmlPage, PageContext, cut, hidden_value, with_code};
 use crate::error::{self, NothingFound};
 use crate::exit::Exit;
 
@@ -147,9 +147,9 @@ fn refused(error: &anyhow::Error) -> Markup {
     let report = error::report(error);
     html! {
         div.note.bad role="alert" {
-            p { strong { bdi { (report.message) } } }
-            @for cause in &report.causes { p { bdi { (cause) } } }
-            @if let Some(hint) = &report.hint { p { "Hint: " bdi { (hint) } } }
+            p { strong { (with_code(&report.message)) } }
+            @for cause in &report.causes { p { (with_code(cause)) } }
+            @if let Some(hint) = &report.hint { p { "Hint: " (with_code(hint)) } }
         }
     }
 }

@@ -69,7 +69,7 @@ pub(super) fn summary(operation: &Operation, entries: &[EntrySummary]) -> Markup
         @for (count, what) in counts { @if count > 0 { " · " (counted(count, "file", "files")) " " (what) } }
         @for file in operation.files.iter().take(MAX_FILES) {
             " " code { (isolated(&cut(file.as_str(), 120))) }
-            @if let Some(entry) = entries.iter().find(|entry| entry.path == *file) { span.quiet { (by_agent(entry, " ")) } }
+            @if let Some(entry) = entries.iter().find(|entry| entry.path == *file) { span.quiet { (by_agent(entry, " written ")) } }
         }
         @if size(operation) > MAX_FILES.min(operation.files.len()) { " …" }
     }
