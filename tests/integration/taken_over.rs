@@ -137,7 +137,7 @@ fn check_names_entries_whose_section_left_its_file() {
     assert_eq!((found.len(), found), (gone.len(), expected));
     base.run(["check"]).says(0, "it was imported from `AGENTS.md`, which no longer has it");
     // Seen by a new user: nothing kept such an entry, whatever the hint said.
-    base.with(["edit", "logs-traces", "--confirm"]).env("CLAUDECODE", "1").run().says(0, "updated");
+    base.with(["edit", "logs-traces", "--confirm"]).env("CLAUDECODE", "1").run().refuses(2, "a person wrote");
     assert_eq!(checked(&base).len(), gone.len(), "a person decides");
     base.run(["edit", "logs-traces", "--confirm"]).says(0, "updated");
     assert!(!checked(&base).iter().any(|problem| problem.contains("logs-traces")), "{:?}", checked(&base));
