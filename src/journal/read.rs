@@ -119,7 +119,8 @@ pub(crate) fn task_by_name(workspace: &Workspace, name: &str) -> Option<(String,
             rows(catalog).into_iter().map(|row| (catalog.recency(row), catalog.light_head(row))).collect()
         };
         let heads = catalogs.iter().flat_map(heads).filter(|(_, head)| head.valid && is_meant(head));
-        heads.max_by_key(|(at, _)| *at).and_then(|(_, head)| Some((head.task_id?, head.title)))
+        let tasks = heads.filter_map(|(at, head)| Some((at, head.task_id?, head.title)));
+        tasks.max_by_key(|(at, ..)| *at).map(|(_, id, title)| (id, title))
     };
     let title = fold(name);
     let by_title = || newest(&|catalog| catalog.journal_rows().collect(), &|head| fold(&head.title) == title);

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 
 use chrono::{DateTime, Utc};
 use serde::Serialize;
+use xxhash_rust::xxh3::xxh3_64;
 
 use super::write::{edited, located, refuse_unlisted, settle};
 use super::written::{WriteAction, Written};
@@ -128,6 +129,23 @@ pub(crate) fn only_in_git(workspace: &Workspace) -> Vec<Id> {
     let left = workspace.store.entries_of_gone_trees().into_iter().filter_map(|left| Id::of_path(&left.path));
     let found: BTreeSet<Id> = copies.chain(left.filter(|id| !is_here(id))).collect();
     found.into_iter().collect()
+}
+
+/// Returns whether a work tree that is gone left a text that is neither in an entry here nor older than it, and that is not
+/// what [`only_in_git`] brings back.
+pub(crate) fn has_left_texts(workspace: &Workspace) -> bool {
+    let catalogs = [workspace.catalog(Area::Live), workspace.catalog(Area::Archive)];
+    let is_left = |left: &TreeEntry| {
+        let Some(id) = Id::of_path(&left.path) else { return true };
+        match catalogs.iter().find_map(|catalog| Some((catalog, catalog.row_of_id(&id)?))) {
+            Some((catalog, row)) => {
+                let written = DateTime::<Utc>::from_timestamp(catalog.recency(row), 0);
+                catalog.fingerprint(row) != xxh3_64(&left.bytes) && written < Some(left.written)
+            }
+            None => left_by_trees(workspace, &id, None).is_none_or(|last| last.bytes != left.bytes),
+        }
+    };
+    workspace.store.entries_of_gone_trees().iter().any(is_left)
 }
 
 /// Returns the last text that a work tree which is gone left of an entry; that of this tree, if one is named.

@@ -152,29 +152,26 @@ impl CommonFolder {
         found
     }
 
-    /// Removes the folders of this memory, whatever the settings say, and returns them; those of other users stay.
+    /// Returns all folders of this memory, whoever made them and whatever the settings say.
+    pub(super) fn all(root: &Path) -> Vec<PathBuf> {
+        GitClone::of(root).map(|clone| folders_of(&clone)).unwrap_or_default()
+    }
+
+    /// Removes the folder of this memory that this user sealed, and returns it.
     ///
     /// # Errors
     ///
     /// Those of the file system.
-    pub(super) fn clear(root: &Path, dry_run: bool) -> io::Result<Vec<PathBuf>> {
-        let Some(clone) = GitClone::of(root) else { return Ok(Vec::new()) };
-        let mut removed = Vec::new();
-        for path in folders_of(&clone) {
-            let above = Folder::open(&clone.common)?.descend(COMMON)?;
-            let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-            if !above.is_of_other_user(name) {
-                if !dry_run {
-                    above.remove_any(name)?;
-                }
-                removed.push(path);
-            }
-        }
-        if !dry_run && !removed.is_empty() {
+    pub(super) fn clear(&self, root: &Path, user_key: &UserKey, dry_run: bool) -> io::Result<Option<PathBuf>> {
+        let own = self.path(root, user_key).filter(|_| self.open(root, user_key).is_ok());
+        if let Some((own, clone)) = own.as_ref().zip(self.clone_of(root)).filter(|_| !dry_run) {
+            let above = Folder::open(&clone.common)?;
+            let name = own.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+            above.descend(COMMON)?.remove_any(name)?;
             // Another memory or user may have copies there.
-            Folder::open(&clone.common)?.remove_folder(COMMON)?;
+            above.remove_folder(COMMON)?;
         }
-        Ok(removed)
+        Ok(own)
     }
 }
 

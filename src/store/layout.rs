@@ -176,13 +176,18 @@ impl Store {
         self.common.foreign(&self.root, &self.user_key)
     }
 
-    /// Removes all copies, whatever the settings say, and returns their folders; those of other users stay.
+    /// Removes the copies that this memory reads, and returns their folder.
     ///
     /// # Errors
     ///
     /// Those of the file system.
-    pub(crate) fn clear_copies(&self, dry_run: bool) -> io::Result<Vec<PathBuf>> {
-        CommonFolder::clear(&self.root, dry_run)
+    pub(crate) fn clear_copies(&self, dry_run: bool) -> io::Result<Option<PathBuf>> {
+        self.common.clear(&self.root, &self.user_key, dry_run)
+    }
+
+    /// Returns the folders of copies, also those that are not read.
+    pub(crate) fn all_copies(&self) -> Vec<PathBuf> {
+        CommonFolder::all(&self.root)
     }
 
     /// Takes over the copies from where the memory was before its folder moved in the repository.

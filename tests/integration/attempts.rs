@@ -765,6 +765,11 @@ fn a_task_is_found_by_its_title() {
     let base = TestBase::new();
     base.run(["record", "--task", "Cross the river", "--outcome", "failed"]).says(0, "recorded");
     base.run(["record", "--task", "Buy a boat", "--outcome", "done"]).says(0, "recorded");
+    // One at no known task has the title, too.
+    base.write(
+        ".ralph/journal/run-9/0001.md",
+        "---\nrun_id: run-9\niteration: 1\ntask_title: Cross the river\noutcome: done\nstarted_at: \"2026-12-24T08:00:00Z\"\n---\n",
+    );
     for title in ["Cross the river", "cross THE river", "task:Cross the river"] {
         base.run(["show", title]).says(0, "Cross the river");
     }

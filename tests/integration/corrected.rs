@@ -224,6 +224,7 @@ fn an_agent_neither_archives_nor_rewrites_what_a_person_wrote() {
     by_agent(&["add", "Use make", "--body", "Never.", "--source", "human"]).refuses(2, "says that a person wrote this");
     by_agent(&["edit", "how-to-release", "--title", "Releasing"]).says(0, "updated");
     by_agent(&["archive", "releasing"]).says(0, "archived");
+    by_agent(&["undo", "--clear"]).refuses(2, "the log has what people wrote");
     // What it did itself it takes back, and nothing of a person's.
     by_agent(&["undo"]).says(0, "took back");
     by_agent(&["undo", "--redo"]).says(0, "brought back");

@@ -561,13 +561,18 @@ fn copies_are_switched_off_and_removed() {
     assert!(!clone.0.at(".git/ralph-memory").exists());
     clone.fail(&root, "Sort the list", "run-a", "bubble");
     assert_eq!(clone.known(&tree).len(), 1);
-    // Switched off, they are removed as well.
+    // Switched off, they are not read, so they stay: nobody could see what is lost.
     clone.0.write(".ralph/config.toml", "format = 1\n[git]\ncommon = false\n");
     let exported = clone.run(&tree, &["export"]).answer(0);
     assert!(!exported.contains("bubble"), "{exported}");
-    let removed = clone.run(&root, &["setup", "--remove", "--all", "--yes"]);
+    let leave = ["setup", "--remove", "--all", "--yes"];
+    clone.run(&root, &leave).says(0, "stays: copies of attempts that this memory does not read");
+    assert!(clone.0.at(".git/ralph-memory").exists());
+    clone.0.write(".ralph/config.toml", "format = 1\n");
+    let removed = clone.run(&root, &leave);
     assert!(removed.code == Some(0) && removed.stderr.contains(".git/ralph-memory/"), "{removed}");
     assert!(!clone.0.at(".git/ralph-memory").exists());
+    clone.0.write(".ralph/config.toml", "format = 1\n[git]\ncommon = false\n");
     assert_eq!((clone.known(&root).len(), clone.known(&tree).len()), (2, 0));
 }
 
@@ -592,6 +597,28 @@ fn a_removal_writes_down_what_only_git_has() {
     assert!(!clone.0.at(".git/ralph-memory").exists());
     assert_eq!(clone.known(&root), [attempt.as_str()]);
     clone.run(&root, &["show", "only-there"]).says(0, "It is.");
+}
+
+#[test]
+fn a_removal_leaves_texts_that_removed_trees_wrote_over() {
+    let clone = Clone::new();
+    let root = clone.0.root();
+    clone.run(&root, &["add", "Port", "--body", "It is 80."]).says(0, "created");
+    clone.commit("port");
+    let tree = clone.add("one");
+    let later = clone.0.with(["add", "Port", "--body", "It is 8080."]).folder(&tree).now("2026-11-21T10:00:00Z").run();
+    later.says(0, "updated");
+    assert_eq!(clone.run(&tree, &["tidy"]).code, Some(0));
+    clone.remove("one");
+    clone
+        .run(&root, &["setup", "--remove", "--all", "--yes"])
+        .says(0, "texts of removed work trees that `check` names");
+    let checked = clone.run(&root, &["check"]).answer(0);
+    let of_tree =
+        checked.split("restore knowledge/port --before ").nth(1).and_then(|rest| rest.split('`').next()).unwrap();
+    clone.run(&root, &["restore", "port", "--before", of_tree]).says(0, "restored");
+    clone.run(&root, &["show", "port"]).says(0, "It is 8080.");
+    clone.run(&root, &["setup", "--remove", "--all", "--yes"]).tells(0, &["stays: the memory"], &["removed `"]);
 }
 
 /// Every second change of a file has a kill before it; which ones they are is as good as any other.

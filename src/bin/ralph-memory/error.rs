@@ -128,10 +128,9 @@ fn hint(error: &anyhow::Error) -> Option<String> {
         return io_hint(output).map(str::to_owned);
     }
     match error.downcast_ref::<Error>() {
-        Some(error) => {
-            let Advice { person, agent } = Advice::of(error);
-            agent.filter(|_| is_run_by_agent()).or(person)
-        }
+        // A person may write what an agent may not.
+        Some(error @ Error::Outdated { .. }) if is_run_by_agent() => Advice::of(error).agent,
+        Some(error) => Advice::of(error).person,
         None => Some(advice::bug()),
     }
 }

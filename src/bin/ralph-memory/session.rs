@@ -260,7 +260,7 @@ pub(crate) fn leave_to_people(memory: &Memory, ids: &[Id]) -> anyhow::Result<()>
     let Some(own) = entries.find(|entry| entry.kind == Kind::Knowledge && entry.source.is_person()) else {
         return Ok(());
     };
-    let suggest = printed_command("ralph-memory add --supersedes ID", &[("ID", own.id.as_str())]);
+    let suggest = printed_command("ralph-memory add TITLE --supersedes ID", &[("ID", own.id.as_str())]);
     let message = format!("a person wrote `{}`, and a coding agent runs this command", own.id);
     Err(UsageError::new(message, format!("tell the person; or suggest what holds now with {suggest}")).into())
 }

@@ -301,7 +301,16 @@ fn leave(
     for what in &removed {
         ui.warn(&format!("{} {what}", if dry_run { "would remove" } else { "removed" }));
     }
-    Ok((!removed.is_empty(), remaining(setup, scope, memory.as_ref())?))
+    let mut stays = remaining(setup, scope, memory.as_ref())?;
+    for path in memory.iter().flat_map(Memory::copies_in_git) {
+        if !removed.contains(&format!("`{}`", path.display())) {
+            let remove = printed_command("rm -r PATH", &[("PATH", &path.to_string_lossy())]);
+            let what =
+                "copies of attempts that this memory does not read, or texts of removed work trees that `check` names";
+            stays.insert(0, Remaining { what: what.to_owned(), removal: format!("{remove} removes them") });
+        }
+    }
+    Ok((!removed.is_empty(), stays))
 }
 
 /// Returns what stays of the program on this machine, for this project or for all of them.

@@ -9,6 +9,7 @@ use serde_json::json;
 use similar::TextDiff;
 
 use crate::authors::is_run_by_agent;
+use crate::error::UsageError;
 use crate::exit::Exit;
 use crate::parse;
 use crate::session::{Globals, leave_to_people};
@@ -56,10 +57,14 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &UndoArgs) -> anyhow
     if args.list {
         list(ui, &memory.operations()?)?;
     } else if args.clear {
+        if is_run_by_agent() {
+            let message = "the log has what people wrote, and a coding agent runs this command";
+            return Err(UsageError::new(message, "tell the person").into());
+        }
         clear(ui, memory.forget_operations()?)?;
     } else {
         let take_back = |dry_run| if args.redo { memory.redo(dry_run) } else { memory.undo(args.number, dry_run) };
-        if is_run_by_agent() {
+        if is_run_by_agent() && !args.dry_run {
             let files = take_back(true)?.files;
             let ids: Vec<Id> = files.iter().filter_map(|file| Id::of_path(file.path.as_relative())).collect();
             leave_to_people(&memory, &ids)?;
