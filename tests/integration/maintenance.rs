@@ -204,6 +204,15 @@ fn tidy_reports_what_it_does() {
     assert!(!base.at(path).exists());
     base.with(["restore", "2026-11-20-for-a-day"]).now(later).run().says(0, "restored knowledge/2026-11-20-for-a-day");
     assert!(base.at(path).exists());
+    // What an agent wrote would go again.
+    for (source, is_told) in [("agent", true), ("human", false)] {
+        base.run(["add", source, "--body", "It links.", "--source", source]).says(0, "created");
+        base.run(["archive", source]).says(0, "archived");
+        let restored = base.run(["restore", source]);
+        let hint =
+            format!("`ralph-memory edit knowledge/{source} --confirm` makes it yours, so that `tidy` leaves it here");
+        assert_eq!(restored.stderr.contains(&hint), is_told, "{restored}");
+    }
 }
 
 #[test]

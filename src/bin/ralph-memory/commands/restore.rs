@@ -2,6 +2,7 @@
 
 use std::io;
 
+use ralph_memory::entry::EntrySummary;
 use ralph_memory::memory::EntryVersion;
 use ralph_memory::text::{for_terminal, printed_command, shorten};
 use ralph_memory::{Id, Kind};
@@ -48,8 +49,11 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &RestoreArgs) -> any
     leave_to_people(&memory, std::slice::from_ref(&args.id))?;
     let restored = memory.restore(&args.id, args.before.as_deref())?;
     show_written(ui, &restored)?;
-    let summary = memory.show(&restored.id)?.entry.summary;
-    if args.before.is_none() && summary.kind == Kind::Knowledge && !summary.source.is_person() && !is_run_by_agent() {
+    let is_agents = |entry: EntrySummary| entry.kind == Kind::Knowledge && !entry.source.is_person();
+    if args.before.is_none()
+        && !is_run_by_agent()
+        && memory.show(&restored.id).is_ok_and(|shown| is_agents(shown.entry.summary))
+    {
         let confirm = printed_command("ralph-memory edit ID --confirm", &[("ID", restored.id.as_str())]);
         ui.note(&format!("{confirm} makes it yours, so that `tidy` leaves it here"));
     }
