@@ -165,7 +165,10 @@ fn what_is_taken_back_or_forgotten_does_not_come_back() {
     assert_eq!((clone.known(&root), clone.known(&tree)), (vec![], vec![]));
     clone.run(&root, &["undo", "--redo"]).says(0, "");
     assert_eq!((clone.known(&root), clone.known(&tree)), (vec![first.clone()], vec![first.clone()]));
-    clone.run(&root, &["archive", "--forget", &first]).says(0, "");
+    // An attempt's id, as lists and people write it.
+    clone.run(&root, &["archive", "run-a/1"]).says(0, "archived journal/run-a/0001");
+    clone.run(&root, &["restore", "run-a/1"]).says(0, "restored journal/run-a/0001");
+    clone.run(&root, &["archive", "--forget", "run-a/1"]).says(0, "");
     assert_eq!((clone.known(&root), clone.known(&tree)), (vec![], vec![]));
     assert!(!root.join(".ralph/journal/run-a/0001.md").exists());
     // Its number stays taken.

@@ -7,16 +7,25 @@ use chrono::{DateTime, Duration, Months, NaiveTime, Utc};
 use clap::ValueEnum;
 use ralph_memory::agent_output::transcript;
 use ralph_memory::entry::{is_task_id, parse_time};
-use ralph_memory::{Id, Scope};
+use ralph_memory::{Id, Kind, Scope};
 
 /// Reads a point in time: a date or RFC 3339.
 pub(crate) fn time(text: &str) -> Result<DateTime<Utc>, String> {
     parse_time(text).ok_or_else(|| "neither a date (2027-01-31) nor a time (2027-01-31T12:00:00Z)".to_owned())
 }
 
+/// Reads `RUN/NUMBER`, also after `journal/`: the run, the number, and the id of its entry.
+pub(crate) fn attempt(text: &str) -> Option<(&str, u32, Id)> {
+    let (run, number) = text.strip_prefix("journal/").unwrap_or(text).split_once('/')?;
+    let number = Some(number).filter(|number| number.bytes().all(|byte| byte.is_ascii_digit()))?.parse().ok()?;
+    let id = Id::parse(&format!("journal/{run}/{number:04}")).filter(|_| run != Kind::Knowledge.as_str())?;
+    Some((run, number, id))
+}
+
 /// Reads an entry's id, as a person writes it.
 pub(crate) fn id(text: &str) -> Result<Id, String> {
-    Id::parse(text).ok_or_else(|| "not the id of an entry, such as `knowledge/cargo-bench-requires-nightly`".to_owned())
+    let id = attempt(text).map(|(.., id)| id).or_else(|| Id::parse(text));
+    id.ok_or_else(|| "not the id of an entry, such as `knowledge/cargo-bench-requires-nightly`".to_owned())
 }
 
 /// Reads a scope.

@@ -6,7 +6,7 @@ mod task;
 
 use ralph_memory::memory::EntryFilter;
 use ralph_memory::text::printed_command;
-use ralph_memory::{Error, Id, Kind, Memory};
+use ralph_memory::{Error, Id, Memory};
 
 use crate::answers::in_layer;
 use crate::error::{NothingFound, UsageError, check_whole};
@@ -56,8 +56,8 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &ShowArgs) -> anyhow
         entry::show(ui, &shown?)?;
         return Ok(Exit::Done);
     }
-    let attempt = attempt(text);
-    let id = attempt.as_ref().map_or_else(|| id(text), |(_, _, id)| Ok(id.clone()))?;
+    let attempt = parse::attempt(text);
+    let id = id(text)?;
     match memory.show(&id) {
         Ok(shown) => {
             entry::show(ui, &shown)?;
@@ -75,14 +75,6 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &ShowArgs) -> anyhow
         Err(Error::NoSuchEntry { similar, .. }) if !text.contains('/') => Err(nothing(text, &similar)),
         Err(error) => Err(error.into()),
     }
-}
-
-/// Reads `RUN/NUMBER`, also after `journal/`: the run, the number, and the id of its entry.
-fn attempt(text: &str) -> Option<(&str, u32, Id)> {
-    let (run, number) = text.strip_prefix("journal/").unwrap_or(text).split_once('/')?;
-    let number = Some(number).filter(|number| number.bytes().all(|byte| byte.is_ascii_digit()))?.parse().ok()?;
-    let id = Id::parse(&format!("journal/{run}/{number:04}")).filter(|_| run != Kind::Knowledge.as_str())?;
-    Some((run, number, id))
 }
 
 /// Returns whether an attempt is in progress.
