@@ -1,6 +1,5 @@
 //! Reads the files of a source.
 
-use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
@@ -309,7 +308,7 @@ impl NamedPath {
 /// Returns the mark of a folder outside of the project. Files of the same name in the folders of two people, or of two
 /// projects, have different keys, and the name of the folder, which reveals who someone is, is in no entry.
 pub(super) fn mark_of(folder: &Path) -> String {
-    format!("@{:08x}", xxh3_64(folder.as_os_str().as_bytes()) >> 32)
+    format!("@{:08x}", xxh3_64(folder.as_os_str().as_encoded_bytes()) >> 32)
 }
 
 /// Reads the found files of a folder, and notes that all of it was read.

@@ -11,7 +11,6 @@
 use std::io;
 
 use chrono::{DateTime, Utc};
-use rustix::fs::Mode;
 
 use super::common::path_of_copy;
 use super::folder::{FileKind, Folder, explain, split};
@@ -22,6 +21,7 @@ use super::write::Created;
 use crate::entry::path::COPIES;
 use crate::entry::{MAX_FILE_BYTES, read};
 use crate::error::Result;
+use crate::system::posix::fs::Mode;
 
 /// The folder of the entries of linked work trees.
 pub(crate) const TREES: &str = "trees";

@@ -6,10 +6,6 @@
 
 use std::fs::File;
 use std::io::{self, Write as _};
-use std::os::fd::AsFd as _;
-
-use rustix::fs::{AtFlags, OFlags, openat, renameat, unlinkat};
-use rustix::io::Errno;
 
 use super::folder::{FileKind, Folder, check_name, check_path, regular, split};
 use super::make_folders::NEW_FOLDER;
@@ -17,6 +13,9 @@ use super::private::make_private;
 use super::temp::{Access, Durability, PRIVATE_FILE, Temp, rename_new};
 use super::visit::MAX_DEPTH;
 use super::write::Created;
+use crate::system::posix::fd::AsFd as _;
+use crate::system::posix::fs::{AtFlags, OFlags, openat, renameat, unlinkat};
+use crate::system::posix::io::Errno;
 
 impl Folder {
     /// Creates a file of this name that only this user can read, and opens it for writing.

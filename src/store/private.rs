@@ -5,15 +5,14 @@
 
 use std::fs::{DirBuilder, File};
 use std::io::{self, Read as _};
-use std::os::fd::{AsFd as _, BorrowedFd};
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
-
-use rustix::fs::{Mode, OFlags, fchmod, fstat, open};
-use rustix::process::geteuid;
 
 use super::folder::{FileRefusal, Folder, foreign_folder, is_missing, parent_of, regular};
 use super::temp::{Durability, rename_new};
+use crate::system::posix::fd::{AsFd as _, BorrowedFd};
+use crate::system::posix::fs::{Mode, OFlags, fchmod, fstat, open};
+use crate::system::posix::process::geteuid;
+use crate::system::posix::{DirBuilderExt as _, MetadataExt as _};
 
 /// The mode of folders that are created.
 const FOLDER: u32 = 0o700;

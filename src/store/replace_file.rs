@@ -6,10 +6,9 @@
 
 use std::io;
 
-use rustix::fs::{AtFlags, renameat, unlinkat};
-
 use super::folder::Folder;
 use super::temp::{Access, Durability, Temp, exchange, exchange_name, rename_new, temporary_name};
+use crate::system::posix::fs::{AtFlags, renameat, unlinkat};
 
 /// The step of a replacement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

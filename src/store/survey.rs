@@ -3,10 +3,8 @@
 
 use std::fs::{Metadata, TryLockError};
 use std::io;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
-use rustix::fs::{Access, AtFlags, accessat};
 use walkdir::{DirEntry, WalkDir};
 
 use super::folder::{is_missing, is_outside};
@@ -15,6 +13,8 @@ use super::lock::{Guarded, LOCK, holder};
 use super::name::is_conflict;
 use super::sweep::is_alive;
 use super::temp::Leftover;
+use crate::system::posix::MetadataExt as _;
+use crate::system::posix::fs::{Access, AtFlags, accessat};
 
 /// How many folders deep the search goes; no entry is deeper.
 const MAX_DEPTH: usize = 34;

@@ -8,12 +8,14 @@ use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::io::{self, Write as _};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use rustix::fs::{AtFlags, Gid, Mode, OFlags, Uid, fchmod, fchown, fstat, linkat, openat, renameat, unlinkat};
-use rustix::io::Errno;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::folder::{Folder, is_errno, is_unsupported};
 use super::name::MAX_NAME_BYTES;
+use crate::system::posix::fs::{
+    AtFlags, Gid, Mode, OFlags, Uid, fchmod, fchown, fstat, linkat, openat, renameat, unlinkat,
+};
+use crate::system::posix::io::Errno;
 use crate::system::{self, RenameKind};
 use crate::text::floor;
 

@@ -7,7 +7,6 @@
 use std::io;
 
 use chrono::{DateTime, Utc};
-use rustix::fs::Mode;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::common::path_of_copy;
@@ -21,6 +20,7 @@ use super::replace_file::{ExchangeResult, WriteStep, put_back, replace_in};
 use super::temp::{Access, Durability, rename_new};
 use crate::entry::MAX_FILE_BYTES;
 use crate::error::{Error, Result};
+use crate::system::posix::fs::Mode;
 
 /// The result of creating a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

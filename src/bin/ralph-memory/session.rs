@@ -1,7 +1,6 @@
 //! The input of every command: the selected memory, the settings and the time.
 
 use std::io;
-use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -9,6 +8,7 @@ use chrono::{DateTime, Utc};
 use clap::{Args, ColorChoice};
 use ralph_memory::memory::{AgentFolders, StateFolders};
 use ralph_memory::settings::ENV_PREFIX;
+use ralph_memory::system::posix::is_pipe;
 use ralph_memory::text::printed_command;
 use ralph_memory::{Error, Id, Kind, Memory};
 
@@ -317,7 +317,7 @@ fn read(path: &Path) -> anyhow::Result<Option<String>> {
         project_paths::check_file(path, &format!(", which `{CONFIG_VARIABLE}` names,"))?;
     }
     // Nobody may ever write into a pipe.
-    if std::fs::metadata(path).is_ok_and(|data| data.file_type().is_fifo()) {
+    if is_pipe(path) {
         let source = io::Error::new(io::ErrorKind::InvalidInput, "not a regular file");
         return Err(Error::Io { action: "read", path: path.to_owned(), source }.into());
     }

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use ralph_memory::Error;
 use ralph_memory::memory::{HookAnswer, HookCall, HookEvent};
-use rustix::time::{ClockId, clock_gettime};
+use ralph_memory::system::posix::processor_time;
 use serde::de::IgnoredAny;
 
 use crate::error;
@@ -144,12 +144,6 @@ fn in_time<T: Send + 'static>(
             }
         }
     }
-}
-
-/// Returns how much time of the processor this process took.
-fn processor_time() -> Duration {
-    let time = clock_gettime(ClockId::ProcessCPUTime);
-    Duration::try_from(time).unwrap_or_default()
 }
 
 fn answer(
