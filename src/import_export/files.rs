@@ -17,6 +17,7 @@ use crate::entry::path::is_project_path;
 use crate::entry::read::DESCRIPTIONS;
 use crate::error::{Error, IoContext as _, Result};
 use crate::store::{Folder, SourceFiles, Unreadable};
+use crate::system::posix::slashed;
 use crate::text::{fold, own_block};
 use crate::workspace::Workspace;
 
@@ -286,10 +287,10 @@ impl NamedPath {
         let full = path.canonicalize().io("read", path)?;
         let root = workspace.root().canonicalize().unwrap_or_else(|_| workspace.root().to_owned());
         let in_project = full.strip_prefix(&root).ok();
-        let shown = in_project.or_else(|| full.file_name().map(Path::new)).unwrap_or(&full).to_str();
+        let shown = slashed(in_project.or_else(|| full.file_name().map(Path::new)).unwrap_or(&full));
         let shown =
             shown.ok_or_else(|| Error::invalid("PATH", format!("the name of `{}` is not UTF-8", path.display())))?;
-        Ok(NamedPath { shown: shown.to_owned(), is_in_project: in_project.is_some(), full })
+        Ok(NamedPath { shown, is_in_project: in_project.is_some(), full })
     }
 
     /// Reads the file, of at most `limit` bytes. `path` is its name in messages.

@@ -208,6 +208,8 @@ fn path_of(program: &str, folder: &Path) -> Option<PathBuf> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
     use super::*;
 
     fn command(text: &str) -> CommandLine {

@@ -49,7 +49,7 @@ pub(super) fn runs(program: &str, path: Option<&OsStr>) -> bool {
 #[cfg(test)]
 mod tests {
     use std::fs;
-    use std::os::unix::fs::symlink;
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
 
     use super::*;
 

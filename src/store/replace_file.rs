@@ -49,6 +49,8 @@ pub(super) fn replace_in<'a>(
 ) -> io::Result<ExchangeResult<'a>> {
     let Some(like) = folder.holds(name, expected)? else { return Ok(ExchangeResult::Refused) };
     let mut temp = Temp::write(folder, new, Access::Like(&like), Durability::Synced)?;
+    // Windows does not always replace a file that is open.
+    drop(like);
     temp.announce_exchange(name, expected, new)?;
     step(WriteStep::Written)?;
     if folder.holds(name, expected)?.is_none() {

@@ -35,12 +35,24 @@ pub(crate) fn os_string(bytes: Vec<u8>) -> OsString {
     std::os::unix::ffi::OsStringExt::from_vec(bytes)
 }
 
+/// Returns the text of a path; `None` if it is not UTF-8.
+pub fn slashed(path: &Path) -> Option<String> {
+    path.to_str().map(str::to_owned)
+}
+
+/// Returns a variable of the environment.
+pub fn variable(name: &str) -> Option<OsString> {
+    std::env::var_os(name)
+}
+
 /// Returns the device and the number by which the file system knows a file.
+#[allow(clippy::unnecessary_wraps, reason = "Windows asks the file system once more")]
 pub(crate) fn file_id(_: &File, metadata: &Metadata) -> std::io::Result<(u64, u64)> {
     Ok((metadata.dev(), metadata.ino()))
 }
 
 /// Returns a folder in which an open file has a name, and the name.
+#[allow(clippy::unnecessary_wraps, reason = "on Windows, open files have no names")]
 pub(crate) fn place_of_open(file: &File) -> Option<(&'static str, String)> {
     let folder = if super::is_portable() { "/dev/fd" } else { "/proc/self/fd" };
     Some((folder, fd::AsRawFd::as_raw_fd(file).to_string()))

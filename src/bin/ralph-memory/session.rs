@@ -8,7 +8,7 @@ use chrono::{DateTime, Utc};
 use clap::{Args, ColorChoice};
 use ralph_memory::memory::{AgentFolders, StateFolders};
 use ralph_memory::settings::ENV_PREFIX;
-use ralph_memory::system::posix::is_pipe;
+use ralph_memory::system::posix::{is_pipe, variable};
 use ralph_memory::text::printed_command;
 use ralph_memory::{Error, Id, Kind, Memory};
 
@@ -201,7 +201,7 @@ impl Globals {
         if let Some(root) = &self.shown.root {
             project_paths::check_folder(root)?;
         }
-        let path = user_settings(&|name| std::env::var_os(name).map(PathBuf::from));
+        let path = user_settings(&|name| variable(name).map(PathBuf::from));
         let user = match &path {
             Some(path) => read(path)?.map(|text| (text, path.display().to_string())),
             None => None,
@@ -232,7 +232,7 @@ impl Globals {
 
 /// Returns the folder for attempts that cannot be written to the journal.
 pub(crate) fn state_folders() -> StateFolders {
-    StateFolders::of_user(&|name| std::env::var_os(name))
+    StateFolders::of_user(&variable)
 }
 
 /// Returns whether the error is that the folder has no memory for this user.
@@ -267,7 +267,7 @@ pub(crate) fn leave_to_people(memory: &Memory, ids: &[Id]) -> anyhow::Result<()>
 
 /// Returns the folders in which Claude Code, Codex and opencode keep their files of this user.
 pub(crate) fn agent_folders() -> AgentFolders {
-    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let set = |name: &str| variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let below_home = |name: &str| set("HOME").map(|home| home.join(name));
     let opencode = set("XDG_DATA_HOME").or_else(|| below_home(".local/share")).map(|data| data.join("opencode"));
     AgentFolders {
@@ -308,7 +308,7 @@ fn user_settings(variable: &dyn Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> 
 
 /// Returns the path of the user's own settings file, if there is one.
 pub(crate) fn own_settings() -> Option<PathBuf> {
-    user_settings(&|name| std::env::var_os(name).map(PathBuf::from)).filter(|path| path.is_file())
+    user_settings(&|name| variable(name).map(PathBuf::from)).filter(|path| path.is_file())
 }
 
 /// Reads the user's own settings. Only a file that the user named must exist.

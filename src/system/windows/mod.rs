@@ -99,6 +99,21 @@ pub(crate) fn os_string(bytes: Vec<u8>) -> OsString {
     String::from_utf8_lossy(&bytes).into_owned().into()
 }
 
+/// Returns the text of a path, with `/` between its parts as everywhere in a memory; `None` if it is not UTF-8.
+pub fn slashed(path: &Path) -> Option<String> {
+    Some(path.to_str()?.replace('\\', "/"))
+}
+
+/// Returns a variable of the environment, or that which Windows has in its place.
+pub fn variable(name: &str) -> Option<OsString> {
+    let of_windows = || match name {
+        "HOME" => std::env::var_os("USERPROFILE"),
+        "TMPDIR" => std::env::var_os("TEMP"),
+        _ => None,
+    };
+    std::env::var_os(name).or_else(of_windows)
+}
+
 /// Returns the volume and the number by which the file system knows a file.
 pub(crate) fn file_id(file: &File, _: &Metadata) -> std::io::Result<(u64, u64)> {
     let stat = fs::fstat(file)?;

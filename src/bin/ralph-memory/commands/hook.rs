@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use ralph_memory::Error;
 use ralph_memory::memory::{HookAnswer, HookCall, HookEvent};
-use ralph_memory::system::posix::processor_time;
+use ralph_memory::system::posix::{processor_time, variable};
 use serde::de::IgnoredAny;
 
 use crate::error;
@@ -152,7 +152,6 @@ fn answer(
     began: Instant,
     is_over: &dyn Fn() -> bool,
 ) -> anyhow::Result<HookAnswer> {
-    let variable = |name: &str| std::env::var_os(name);
     let (input, problem) = input(if args.event == HookEvent::SessionEnd { LAST_TIMEOUT } else { PIECE_TIMEOUT });
     let call =
         HookCall::new(args.event, args.agent.as_deref(), &input, &variable)?.with_problem(problem).started_at(began);
