@@ -68,7 +68,7 @@ pub(crate) fn rename(kind: RenameKind, from: (impl AsFd, &str), to: (impl AsFd, 
 }
 
 #[cfg(any(target_os = "linux", target_vendor = "apple"))]
-fn renamed(kind: RenameKind, from: (impl AsFd, &str), to: (impl AsFd, &str)) -> posix::io::Result<()> {
+fn renamed(kind: RenameKind, from: (impl AsFd, &str), to: (impl AsFd, &str)) -> Result<(), Errno> {
     use posix::fs::{RenameFlags, renameat_with};
 
     let flags = match kind {
@@ -79,12 +79,12 @@ fn renamed(kind: RenameKind, from: (impl AsFd, &str), to: (impl AsFd, &str)) -> 
 }
 
 #[cfg(windows)]
-fn renamed(kind: RenameKind, from: (impl AsFd, &str), to: (impl AsFd, &str)) -> posix::io::Result<()> {
+fn renamed(kind: RenameKind, from: (impl AsFd, &str), to: (impl AsFd, &str)) -> Result<(), Errno> {
     if kind == RenameKind::New { posix::fs::rename_folder(from, to) } else { Err(Errno::NOSYS) }
 }
 
 #[cfg(not(any(target_os = "linux", target_vendor = "apple", windows)))]
-fn renamed(_: RenameKind, _: (impl AsFd, &str), _: (impl AsFd, &str)) -> posix::io::Result<()> {
+fn renamed(_: RenameKind, _: (impl AsFd, &str), _: (impl AsFd, &str)) -> Result<(), Errno> {
     Err(Errno::NOSYS)
 }
 
@@ -169,9 +169,9 @@ fn proc(path: &str) -> Option<String> {
 
 #[cfg(target_os = "linux")]
 mod linux {
-    use super::posix::fd::{AsFd, OwnedFd};
-    use super::posix::fs::{AtFlags, Mode, OFlags, ResolveFlags, StatxAttributes, StatxFlags, openat2, statx};
-    use super::posix::io::Errno;
+    use crate::system::posix::fd::{AsFd, OwnedFd};
+    use crate::system::posix::fs::{AtFlags, Mode, OFlags, ResolveFlags, StatxAttributes, StatxFlags, openat2, statx};
+    use crate::system::posix::io::Errno;
 
     pub(super) fn open_beneath(folder: impl AsFd, path: &str, flags: OFlags) -> Option<Result<OwnedFd, Errno>> {
         let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
@@ -190,9 +190,9 @@ mod linux {
 
 #[cfg(not(target_os = "linux"))]
 mod linux {
-    use super::posix::fd::{AsFd, OwnedFd};
-    use super::posix::fs::OFlags;
-    use super::posix::io::Errno;
+    use crate::system::posix::fd::{AsFd, OwnedFd};
+    use crate::system::posix::fs::OFlags;
+    use crate::system::posix::io::Errno;
 
     pub(super) fn open_beneath(_: impl AsFd, _: &str, _: OFlags) -> Option<Result<OwnedFd, Errno>> {
         None

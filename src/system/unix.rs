@@ -13,6 +13,10 @@ pub use std::os::unix::process::{CommandExt, ExitStatusExt};
 
 pub use rustix::{fs, io, process};
 
+/// Whether a process has a group, with which it is ended.
+#[cfg(feature = "runner")]
+pub(crate) const HAS_GROUPS: bool = true;
+
 /// Signals such as Ctrl-C in a thread that may do anything.
 #[cfg(feature = "runner")]
 pub mod signals {

@@ -109,7 +109,7 @@ pub(super) fn run(
 ) -> Result<ProcessOutput> {
     let ((mut child, family, _guard, start), running) = interrupt.start(|| {
         // Without a shell there is none, and everything else goes on as it does with one.
-        let mut guard = GroupGuard::start().ok();
+        let mut guard = posix::HAS_GROUPS.then(GroupGuard::start).and_then(io::Result::ok);
         let start = Instant::now();
         let child = spawn(&mut command, guard.as_ref())?;
         let pid = Pid::from_child(&child);

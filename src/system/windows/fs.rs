@@ -2,7 +2,7 @@
 
 use std::ffi::{CStr, CString, OsStr};
 use std::fs::{self, OpenOptions};
-use std::os::windows::fs::OpenOptionsExt as _;
+use std::os::windows::fs::{FileTypeExt, OpenOptionsExt as _};
 use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use bitflags::bitflags;
 use winapi_util::file::information;
 
 use super::fd::{AsFd, BorrowedFd, OwnedFd};
-use super::io::{Errno, Result};
+use super::io::{Errno, ErrnoResult};
 pub(crate) use super::process::{Gid, Uid, geteuid};
 
 /// Opens folders, too.
@@ -120,6 +120,7 @@ impl From<fs::FileType> for FileType {
 }
 
 /// The metadata of a file.
+#[allow(clippy::struct_field_names, reason = "they are those of POSIX")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stat {
     pub(crate) st_mode: u32,
@@ -128,7 +129,7 @@ pub struct Stat {
     pub(crate) st_dev: u64,
     pub(crate) st_ino: u64,
     pub(crate) st_nlink: u64,
-    pub(crate) st_size: u64,
+    pub(crate) st_size: i64,
     pub(crate) st_mtime: i64,
     pub(crate) st_mtime_nsec: i64,
     /// When it was created, or written if that was later. A change of its name or its attributes does not show.
@@ -142,7 +143,7 @@ pub(super) fn unix_time(time: u64) -> (i64, i64) {
     (time.div_euclid(PARTS) - UNIX_EPOCH, time.rem_euclid(PARTS) * 100)
 }
 
-pub(crate) fn fstat(opened: impl AsFd) -> Result<Stat> {
+pub(crate) fn fstat(opened: impl AsFd) -> ErrnoResult<Stat> {
     let file = opened.as_fd().file;
     let found = information(file)?;
     let attributes = found.file_attributes();
@@ -163,7 +164,7 @@ pub(crate) fn fstat(opened: impl AsFd) -> Result<Stat> {
         st_dev: found.volume_serial_number(),
         st_ino: found.file_index(),
         st_nlink: found.number_of_links(),
-        st_size: found.file_size(),
+        st_size: found.file_size().try_into().unwrap_or(i64::MAX),
         st_mtime,
         st_mtime_nsec,
         st_ctime,
@@ -171,11 +172,11 @@ pub(crate) fn fstat(opened: impl AsFd) -> Result<Stat> {
     })
 }
 
-pub(crate) fn stat(path: impl AsRef<Path>) -> Result<Stat> {
+pub(crate) fn stat(path: impl AsRef<Path>) -> ErrnoResult<Stat> {
     fstat(OpenOptions::new().access_mode(READ_ATTRIBUTES).custom_flags(BACKUP_SEMANTICS).open(path)?)
 }
 
-pub(crate) fn statat(folder: impl AsFd, name: impl AsRef<OsStr>, flags: AtFlags) -> Result<Stat> {
+pub(crate) fn statat(folder: impl AsFd, name: impl AsRef<OsStr>, flags: AtFlags) -> ErrnoResult<Stat> {
     let is_followed = !flags.contains(AtFlags::SYMLINK_NOFOLLOW);
     let mut options = OpenOptions::new();
     options.access_mode(READ_ATTRIBUTES);
@@ -184,7 +185,7 @@ pub(crate) fn statat(folder: impl AsFd, name: impl AsRef<OsStr>, flags: AtFlags)
 }
 
 /// Returns the path of a name below a folder.
-fn path_at(folder: BorrowedFd<'_>, name: &OsStr) -> Result<PathBuf> {
+fn path_at(folder: BorrowedFd<'_>, name: &OsStr) -> ErrnoResult<PathBuf> {
     let mut path = folder.path.ok_or(Errno::BADF)?.to_owned();
     // A `:` separates the name of a stream from that of its file.
     if name.as_encoded_bytes().iter().any(|byte| matches!(byte, b'\\' | b':')) {
@@ -201,7 +202,7 @@ fn path_at(folder: BorrowedFd<'_>, name: &OsStr) -> Result<PathBuf> {
 }
 
 /// Opens a path from the user, and follows links in all but its last part, there too without `NOFOLLOW`.
-pub(crate) fn open(path: impl AsRef<Path>, flags: OFlags, _: Mode) -> Result<OwnedFd> {
+pub(crate) fn open(path: impl AsRef<Path>, flags: OFlags, _: Mode) -> ErrnoResult<OwnedFd> {
     let mut opened = open_path(path.as_ref().to_owned(), flags)?;
     if flags.contains(OFlags::DIRECTORY) {
         // It may be relative, and contain links.
@@ -210,11 +211,11 @@ pub(crate) fn open(path: impl AsRef<Path>, flags: OFlags, _: Mode) -> Result<Own
     Ok(opened)
 }
 
-pub(crate) fn openat(folder: impl AsFd, name: impl AsRef<OsStr>, flags: OFlags, _: Mode) -> Result<OwnedFd> {
+pub(crate) fn openat(folder: impl AsFd, name: impl AsRef<OsStr>, flags: OFlags, _: Mode) -> ErrnoResult<OwnedFd> {
     open_path(path_at(folder.as_fd(), name.as_ref())?, flags)
 }
 
-fn open_path(path: PathBuf, flags: OFlags) -> Result<OwnedFd> {
+fn open_path(path: PathBuf, flags: OFlags) -> ErrnoResult<OwnedFd> {
     let writes = flags.intersects(OFlags::WRONLY | OFlags::RDWR);
     let (creates, appends) = (flags.contains(OFlags::CREATE), flags.contains(OFlags::APPEND));
     let follows = !flags.contains(OFlags::NOFOLLOW);
@@ -238,15 +239,15 @@ fn open_path(path: PathBuf, flags: OFlags) -> Result<OwnedFd> {
 pub struct Dir(fs::ReadDir);
 
 impl Dir {
-    pub(crate) fn read_from(folder: impl AsFd) -> Result<Dir> {
+    pub(crate) fn read_from(folder: impl AsFd) -> ErrnoResult<Dir> {
         Ok(Dir(fs::read_dir(folder.as_fd().path.ok_or(Errno::BADF)?)?))
     }
 }
 
 impl Iterator for Dir {
-    type Item = Result<FoundName>;
+    type Item = ErrnoResult<FoundName>;
 
-    fn next(&mut self) -> Option<Result<FoundName>> {
+    fn next(&mut self) -> Option<ErrnoResult<FoundName>> {
         let found = |found: fs::DirEntry| {
             let name = CString::new(found.file_name().into_encoded_bytes()).map_err(|_| Errno::INVAL)?;
             Ok(FoundName { name, kind: found.file_type()?.into() })
@@ -271,12 +272,12 @@ impl FoundName {
     }
 }
 
-pub(crate) fn mkdirat(folder: impl AsFd, name: impl AsRef<OsStr>, _: Mode) -> Result<()> {
+pub(crate) fn mkdirat(folder: impl AsFd, name: impl AsRef<OsStr>, _: Mode) -> ErrnoResult<()> {
     Ok(fs::create_dir(path_at(folder.as_fd(), name.as_ref())?)?)
 }
 
 /// Calls again what fails for a moment.
-fn persistently(call: impl Fn() -> std::io::Result<()>) -> Result<()> {
+fn persistently(call: impl Fn() -> std::io::Result<()>) -> ErrnoResult<()> {
     let is_transient = |error: &std::io::Error| error.raw_os_error().is_some_and(|number| TRANSIENT.contains(&number));
     for n_tried in 0..N_WAITS {
         match call() {
@@ -292,14 +293,14 @@ pub(crate) fn renameat(
     from_name: impl AsRef<OsStr>,
     to: impl AsFd,
     to_name: impl AsRef<OsStr>,
-) -> Result<()> {
+) -> ErrnoResult<()> {
     let from = path_at(from.as_fd(), from_name.as_ref())?;
     let to = path_at(to.as_fd(), to_name.as_ref())?;
     persistently(|| fs::rename(&from, &to))
 }
 
 /// Renames a folder and never replaces anything; what is no folder is renamed by [`linkat`], which never does.
-pub(crate) fn rename_folder(from: (impl AsFd, &str), to: (impl AsFd, &str)) -> Result<()> {
+pub(crate) fn rename_folder(from: (impl AsFd, &str), to: (impl AsFd, &str)) -> ErrnoResult<()> {
     match statat(&from.0, from.1, AtFlags::SYMLINK_NOFOLLOW).map(|stat| FileType::from_raw_mode(stat.st_mode))? {
         FileType::Directory => match statat(&to.0, to.1, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(_) => Err(Errno::EXIST),
@@ -310,26 +311,20 @@ pub(crate) fn rename_folder(from: (impl AsFd, &str), to: (impl AsFd, &str)) -> R
     }
 }
 
-pub(crate) fn linkat(from: impl AsFd, from_name: &str, to: impl AsFd, to_name: &str, _: AtFlags) -> Result<()> {
+pub(crate) fn linkat(from: impl AsFd, from_name: &str, to: impl AsFd, to_name: &str, _: AtFlags) -> ErrnoResult<()> {
     let from = path_at(from.as_fd(), from_name.as_ref())?;
     Ok(fs::hard_link(from, path_at(to.as_fd(), to_name.as_ref())?)?)
 }
 
-pub(crate) fn unlinkat(folder: impl AsFd, name: impl AsRef<OsStr>, flags: AtFlags) -> Result<()> {
+pub(crate) fn unlinkat(folder: impl AsFd, name: impl AsRef<OsStr>, flags: AtFlags) -> ErrnoResult<()> {
     let path = path_at(folder.as_fd(), name.as_ref())?;
-    persistently(|| {
-        // A link to a folder, and a junction, are removed as folders are.
-        let is_folder = flags.contains(AtFlags::REMOVEDIR)
-            || fs::symlink_metadata(&path).is_ok_and(|found| found.is_symlink() && fs::remove_dir(&path).is_ok());
-        match (is_folder, flags.contains(AtFlags::REMOVEDIR)) {
-            (true, false) => Ok(()),
-            (true, true) => fs::remove_dir(&path),
-            (false, _) => fs::remove_file(&path),
-        }
-    })
+    // A junction and a link to a folder are removed as folders are.
+    let is_link_to_folder = |found: fs::Metadata| FileTypeExt::is_symlink_dir(&found.file_type());
+    let is_folder = flags.contains(AtFlags::REMOVEDIR) || fs::symlink_metadata(&path).is_ok_and(is_link_to_folder);
+    persistently(|| if is_folder { fs::remove_dir(&path) } else { fs::remove_file(&path) })
 }
 
-pub(crate) fn accessat(folder: impl AsFd, name: &str, kind: Access, flags: AtFlags) -> Result<()> {
+pub(crate) fn accessat(folder: impl AsFd, name: &str, kind: Access, flags: AtFlags) -> ErrnoResult<()> {
     let mode = statat(folder, name, flags)?.st_mode;
     let is_folder = FileType::from_raw_mode(mode) == FileType::Directory;
     // Of a folder, the attribute means something else.
@@ -337,16 +332,16 @@ pub(crate) fn accessat(folder: impl AsFd, name: &str, kind: Access, flags: AtFla
     if is_denied { Err(Errno::ACCESS) } else { Ok(()) }
 }
 
-pub(crate) fn access(path: impl AsRef<Path>, kind: Access) -> Result<()> {
+pub(crate) fn access(path: impl AsRef<Path>, kind: Access) -> ErrnoResult<()> {
     let found = fs::metadata(path)?;
     let is_denied = kind.contains(Access::WRITE_OK) && found.is_file() && found.permissions().readonly();
     if is_denied { Err(Errno::ACCESS) } else { Ok(()) }
 }
 
-pub(crate) fn fchmod(_: impl AsFd, _: Mode) -> Result<()> {
+pub(crate) fn fchmod(_: impl AsFd, _: Mode) -> ErrnoResult<()> {
     Ok(())
 }
 
-pub(crate) fn fchown(_: impl AsFd, _: Option<Uid>, _: Option<Gid>) -> Result<()> {
+pub(crate) fn fchown(_: impl AsFd, _: Option<Uid>, _: Option<Gid>) -> ErrnoResult<()> {
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use std::io;
 
-pub type Result<T> = std::result::Result<T, Errno>;
+pub type ErrnoResult<T> = Result<T, Errno>;
 
 /// An error of the system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

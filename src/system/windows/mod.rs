@@ -3,6 +3,8 @@
 //! A folder that is open cannot be renamed or removed, nor one above it, so what stands below it is opened by its path.
 //! Whose a file is, and who may read it, is not asked: a person's folders are closed to others by their access control lists.
 
+#![allow(clippy::unnecessary_wraps, reason = "some of what can fail on Unix cannot fail here")]
+
 pub mod fd;
 pub mod fs;
 pub mod io;
@@ -20,6 +22,9 @@ use std::time::{Duration, Instant};
 
 pub use self::process::{CommandExt, ExitStatusExt};
 
+/// Whether a process has a group, with which it is ended.
+#[cfg(feature = "runner")]
+pub(crate) const HAS_GROUPS: bool = false;
 /// What a file that runs may end in, in the order in which it is looked for.
 const PROGRAMS: [&str; 4] = ["exe", "com", "cmd", "bat"];
 

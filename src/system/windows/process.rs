@@ -3,7 +3,7 @@
 use std::num::NonZeroI32;
 use std::process::{Child, Command, ExitStatus, Stdio};
 
-use super::io::{Errno, Result};
+use super::io::{Errno, ErrnoResult};
 
 /// The number of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,16 +70,16 @@ pub(crate) fn geteuid() -> Uid {
     Uid(1)
 }
 
-pub(crate) fn kill_process(pid: Pid, signal: Signal) -> Result<()> {
+pub(crate) fn kill_process(pid: Pid, signal: Signal) -> ErrnoResult<()> {
     end(pid, signal, &["/f"])
 }
 
 /// Ends a process with those that it started.
-pub(crate) fn kill_process_group(group: Pid, signal: Signal) -> Result<()> {
+pub(crate) fn kill_process_group(group: Pid, signal: Signal) -> ErrnoResult<()> {
     end(group, signal, &["/t", "/f"])
 }
 
-fn end(pid: Pid, signal: Signal, options: &[&str]) -> Result<()> {
+fn end(pid: Pid, signal: Signal, options: &[&str]) -> ErrnoResult<()> {
     // Ctrl-C in a console is for every process in it. Nothing else can be told to one.
     if signal != Signal::Interrupt {
         system("taskkill").args(options).args(["/pid", &pid.0.to_string()]).output()?;
@@ -88,7 +88,7 @@ fn end(pid: Pid, signal: Signal, options: &[&str]) -> Result<()> {
 }
 
 /// Returns whether a process runs.
-pub(crate) fn test_kill_process(pid: Pid) -> Result<()> {
+pub(crate) fn test_kill_process(pid: Pid) -> ErrnoResult<()> {
     if std::process::id() == pid.0.get().unsigned_abs() {
         return Ok(());
     }
