@@ -52,7 +52,7 @@ const PURE_PARTS: [&str; 16] = [
     "src/workspace/watch/changes.rs",
 ];
 /// Crates that only some files may name.
-const CRATES: [(&str, &[&str]); 27] = [
+const CRATES: [(&str, &[&str]); 28] = [
     ("tantivy", &["src/index/"]),
     ("serde_yaml", &["src/entry/frontmatter.rs", "src/setup/yaml.rs"]),
     ("jsonc_parser", &["src/setup/json.rs"]),
@@ -82,6 +82,7 @@ const CRATES: [(&str, &[&str]); 27] = [
     // What one system has and another does not.
     ("rustix", &["src/system/"]),
     ("signal_hook", &["src/system/"]),
+    ("ctrlc", &["src/system/windows/"]),
     ("winapi_util", &["src/system/windows/"]),
     ("bitflags", &["src/system/windows/"]),
     ("rmcp", &["src/bin/ralph-memory/mcp/"]),
