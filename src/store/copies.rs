@@ -63,7 +63,7 @@ impl Store {
     /// it cannot have a copy.
     pub(super) fn claim(&self, path: &str, bytes: &[u8]) -> Option<Created> {
         let (folder, name) = self.make_copy_parent(path).ok()?;
-        let mode = Access::Mode(PRIVATE_FILE.as_raw_mode());
+        let mode = Access::Mode(PRIVATE_FILE);
         let created = folder.create_file(name, bytes, mode, Durability::Synced).ok()?;
         if created == Created::Made {
             let _ = folder.remove_file(&tombstone(name));

@@ -35,7 +35,7 @@ impl Folder {
     /// Those of [`Folder::open_file`].
     pub(crate) fn open_lock_file(&self, name: &str) -> io::Result<File> {
         let file = self.open_private(name, OFlags::RDWR)?;
-        make_private(file.as_fd(), 0o600)?;
+        make_private(file.as_fd(), PRIVATE_FILE)?;
         Ok(file)
     }
 
@@ -82,7 +82,7 @@ impl Folder {
     /// Does the same, and makes the file durable if `durability` asks for it.
     pub(super) fn write_private(&self, name: &str, bytes: &[u8], durability: Durability) -> io::Result<()> {
         check_name(name)?;
-        let temp = Temp::write(self, bytes, Access::Mode(PRIVATE_FILE.as_raw_mode()), durability)?;
+        let temp = Temp::write(self, bytes, Access::Mode(PRIVATE_FILE), durability)?;
         renameat(self, temp.name(), self, name)?;
         temp.keep();
         if durability == Durability::Synced {

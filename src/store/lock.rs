@@ -15,7 +15,7 @@ use super::private::make_private;
 use crate::error::{Error, Result};
 use crate::system::posix::FileExt as _;
 use crate::system::posix::fd::AsFd as _;
-use crate::system::posix::fs::{Stat, fstat};
+use crate::system::posix::fs::{Mode, Stat, fstat};
 use crate::system::posix::host;
 
 /// The name of a lock file, in its folder.
@@ -121,7 +121,7 @@ impl Store {
         loop {
             let open = || {
                 let folder = self.make_folders(folder)?;
-                make_private(folder.as_fd(), 0o700)?;
+                make_private(folder.as_fd(), Mode::RWXU)?;
                 Ok((folder.open_lock_file(name)?, folder))
             };
             let (file, folder) = open().map_err(|error| explain("lock", &path, error))?;

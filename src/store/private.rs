@@ -47,7 +47,7 @@ pub(super) fn make_own_folder(folder: &Path) -> io::Result<Folder> {
         }
         opened => opened?,
     };
-    make_private(opened.as_fd(), FOLDER)?;
+    make_private(opened.as_fd(), Mode::RWXU)?;
     Ok(opened)
 }
 
@@ -56,10 +56,10 @@ pub(super) fn make_own_folder(folder: &Path) -> io::Result<Folder> {
 /// # Errors
 ///
 /// Those of the file system.
-pub(super) fn make_private(opened: BorrowedFd<'_>, mode: u32) -> io::Result<()> {
+pub(super) fn make_private(opened: BorrowedFd<'_>, mode: Mode) -> io::Result<()> {
     let stat = fstat(opened)?;
     if stat.st_mode & 0o077 != 0 && stat.st_uid == geteuid().as_raw() {
-        fchmod(opened, Mode::from_raw_mode(mode))?;
+        fchmod(opened, mode)?;
     }
     Ok(())
 }

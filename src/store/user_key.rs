@@ -142,7 +142,7 @@ fn make(folder: &Path) -> io::Result<SealKey> {
             key => return key,
         }
     }
-    opened.create_file(KEY, &random()?, Access::Mode(PRIVATE_FILE.as_raw_mode()), Durability::Synced)?;
+    opened.create_file(KEY, &random()?, Access::Mode(PRIVATE_FILE), Durability::Synced)?;
     read(folder)
 }
 

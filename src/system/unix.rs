@@ -5,6 +5,7 @@
 use std::ffi::OsString;
 use std::fs::{File, Metadata};
 use std::path::{Path, PathBuf};
+#[cfg(feature = "runner")]
 use std::process::{Child, Command};
 
 pub use std::os::fd;
@@ -47,6 +48,16 @@ pub fn slashed(path: &Path) -> Option<String> {
 /// Returns a variable of the environment.
 pub fn variable(name: &str) -> Option<OsString> {
     std::env::var_os(name)
+}
+
+/// Returns the mode of a file with these bits, for which systems have other types.
+#[allow(
+    clippy::useless_conversion,
+    clippy::unnecessary_fallible_conversions,
+    reason = "they are not the same on macOS"
+)]
+pub(crate) fn permissions(bits: u32) -> fs::Mode {
+    (bits & 0o777).try_into().map_or(fs::Mode::empty(), fs::Mode::from_bits_truncate)
 }
 
 /// Returns the device and the number by which the file system knows a file.

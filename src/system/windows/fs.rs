@@ -83,10 +83,6 @@ impl Mode {
     pub(crate) const fn from_raw_mode(mode: u32) -> Mode {
         Mode::from_bits_truncate(mode & 0o777)
     }
-
-    pub(crate) const fn as_raw_mode(self) -> u32 {
-        self.bits()
-    }
 }
 
 /// The kind of a file.

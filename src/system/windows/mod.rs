@@ -17,7 +17,9 @@ use std::fs::{DirBuilder, File, Metadata};
 use std::os::windows::fs::FileExt as _;
 use std::os::windows::process::CommandExt as _;
 use std::path::{Path, PathBuf};
+#[cfg(feature = "runner")]
 use std::process::{Child, Command};
+#[cfg(feature = "cli")]
 use std::time::{Duration, Instant};
 
 pub use self::process::{CommandExt, ExitStatusExt};
@@ -117,6 +119,11 @@ pub fn variable(name: &str) -> Option<OsString> {
         _ => None,
     };
     std::env::var_os(name).or_else(of_windows)
+}
+
+/// Returns the mode of a file with these bits.
+pub(crate) fn permissions(bits: u32) -> fs::Mode {
+    fs::Mode::from_raw_mode(bits)
 }
 
 /// Returns the volume and the number by which the file system knows a file.
