@@ -20,7 +20,7 @@ use crate::error::{Error, IoContext as _, Result, read_limited};
 use crate::store::Folder;
 use crate::system::posix::MetadataExt as _;
 use crate::system::posix::fs::{Mode, OFlags, open};
-use crate::system::posix::os_string;
+use crate::system::posix::{os_string, plain};
 
 /// The largest file whose content is read, in bytes. Source files are smaller, and data files are larger.
 const MAX_FILE: u64 = 256 * 1024;
@@ -69,7 +69,7 @@ impl Drop for OwnIndex {
 /// new repository has no index.
 pub(super) fn own_index(index: &Path, scratch: &Path) -> Result<OwnIndex> {
     let folder = Folder::make(scratch).io("create", scratch)?;
-    let scratch = fs::canonicalize(scratch).io("find", scratch)?;
+    let scratch = plain(fs::canonicalize(scratch).io("find", scratch)?);
     let name = format!("index-{}-{:?}", std::process::id(), std::thread::current().id()).replace(['(', ')'], "");
     let own = OwnIndex { path: scratch.join(&name), folder, name };
     let mut from = match fs::File::open(index) {
@@ -159,7 +159,7 @@ impl WorkTree {
             tree: self,
             settings,
             has_modes,
-            objects: fs::canonicalize(&objects).io("find", &objects)?,
+            objects: plain(fs::canonicalize(&objects).io("find", &objects)?),
             index: own_index(&self.index, scratch)?,
         })
     }

@@ -103,7 +103,7 @@ impl CommonFolder {
         let unnamed = temporary_name();
         let folder = make(&above, &unnamed, Mode::RWXU)?;
         folder.write_private(SEAL, &seal(&key, clone, &folder)?, Durability::Synced)?;
-        // Windows renames no folder that is open.
+        // Windows renames and removes no folder that is open.
         drop(folder);
         match rename_new((&above, &unnamed), (&above, name)) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => above.remove_any(&unnamed)?,
@@ -141,6 +141,7 @@ impl CommonFolder {
             }
         };
         let moved: Vec<bool> = paths.iter().map(move_file).collect::<io::Result<_>>()?;
+        drop(from);
         if moved.into_iter().all(|is_moved| is_moved) { above.remove_any(former) } else { Ok(()) }
     }
 

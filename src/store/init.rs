@@ -96,6 +96,7 @@ impl Store {
             }
         }
         if left.is_empty() {
+            drop(old);
             let memory = self.folder("").map_err(failed)?;
             // Another program may have put a file there in the meantime, which stays.
             let _ = unlinkat(&memory, "skills", AtFlags::REMOVEDIR);

@@ -45,6 +45,11 @@ pub fn slashed(path: &Path) -> Option<String> {
     path.to_str().map(str::to_owned)
 }
 
+/// Returns a path that other programs understand, for one without links.
+pub fn plain(path: PathBuf) -> PathBuf {
+    path
+}
+
 /// Returns a variable of the environment.
 pub fn variable(name: &str) -> Option<OsString> {
     std::env::var_os(name)

@@ -111,6 +111,13 @@ pub fn slashed(path: &Path) -> Option<String> {
     Some(path.to_str()?.replace('\\', "/"))
 }
 
+/// Returns a path that other programs understand, for one without links: without the `\\?\` before the letter of its drive.
+pub fn plain(path: PathBuf) -> PathBuf {
+    let bare =
+        path.to_str().and_then(|path| path.strip_prefix(r"\\?\")).filter(|path| path.as_bytes().get(1) == Some(&b':'));
+    bare.map(PathBuf::from).unwrap_or(path)
+}
+
 /// Returns a variable of the environment, or that which Windows has in its place.
 pub fn variable(name: &str) -> Option<OsString> {
     let of_windows = || match name {

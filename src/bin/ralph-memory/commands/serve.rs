@@ -1,7 +1,7 @@
 //! `serve`: shows the memory in a browser.
 
 use std::net::{Ipv4Addr, TcpListener};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use ralph_memory::memory::{PageServer, ProcessIdentity};
 use ralph_memory::{Error, Memory};
@@ -122,10 +122,10 @@ fn open(ui: &mut Ui<'_>, memory: &Memory, server: &PageServer, is_wanted: bool) 
 fn browse(file: &Path) -> Result<(), String> {
     use std::process::Stdio;
 
-    use ralph_memory::system::posix::{CommandExt as _, opener};
+    use ralph_memory::system::posix::{CommandExt as _, opener, plain};
 
     let mut command = opener();
-    let file: PathBuf = file.canonicalize().map_err(|error| error.to_string())?;
+    let file = plain(file.canonicalize().map_err(|error| error.to_string())?);
     // Ctrl-C must not end the browser.
     command.arg(file).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
     let mut child = command.spawn().map_err(|error| format!("{}: {error}", command.get_program().display()))?;
