@@ -66,7 +66,7 @@ def timed(argv, env):
 
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("--binary", default=os.path.join(ROOT, "target", "release", "ralph-memory"))
+    p.add_argument("--binary", default=os.path.join(ROOT, "target", "archive", "ralph-memory"))
     p.add_argument("--entries", type=int, default=10000)
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("--rounds", type=int, default=15)

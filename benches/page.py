@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""page.py OUT.html [--binary target/release/ralph-memory] [--entries 1000,10000] [--notes 1000] [--peers DIR] [--readme README.md]
+"""page.py OUT.html [--binary target/archive/ralph-memory] [--entries 1000,10000] [--notes 1000] [--peers DIR] [--readme README.md]
 
 Writes one HTML page that compares this program with ripgrep, SQLite FTS5 and the other memories that can be installed here: speed on a
 corpus that it makes, ranking on the judged sets in fixtures/, memory and disk; and a line for each claim of the README. Progress goes to
@@ -501,7 +501,7 @@ def self_test(readme):
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("out", nargs="?", metavar="OUT.html")
-    p.add_argument("--binary", default=os.path.join(table.ROOT, "target", "release", "ralph-memory"))
+    p.add_argument("--binary", default=os.path.join(table.ROOT, "target", "archive", "ralph-memory"))
     p.add_argument("--entries", default="1000,10000", help="the sizes beside rg and FTS5")
     p.add_argument("--notes", type=int, default=1000, help="the number of notes that each peer takes over")
     p.add_argument("--peers", metavar="DIR", help="keep the peers here and use them again; else a temporary folder")
@@ -516,7 +516,7 @@ def main():
         return bool(wrong)
     a.out or p.error("name the page to write")
     a.given = [os.path.basename(x) if os.sep in x else x for x in sys.argv[1:]]
-    a.binary = os.path.abspath(shutil.which(a.binary) or p.error(f"{a.binary} is not there: cargo build --release"))
+    a.binary = os.path.abspath(shutil.which(a.binary) or p.error(f"{a.binary} is not there: cargo build --profile archive"))
     a.entries = [int(n) for n in a.entries.split(",")]
     for tool in (RG, "sqlite3"):
         shutil.which(tool) or p.error(f"{tool} is not installed")

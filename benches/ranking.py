@@ -345,7 +345,7 @@ def find_sets(folder, scratch):
 
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("--binary", default=os.path.join(ROOT, "target", "release", "ralph-memory"))
+    p.add_argument("--binary", default=os.path.join(ROOT, "target", "archive", "ralph-memory"))
     p.add_argument("--sets", default=os.path.join(ROOT, "..", "shared", "retrieval"), help="the folder of bugs, til, cacm and russian, or of sets.tar.xz")
     p.add_argument("--golden", default=os.path.join(ROOT, "fixtures", "search"))
     p.add_argument("--only", default=",".join([*FLOORS, "golden"]))
@@ -361,7 +361,7 @@ def main():
     p.add_argument("--check", action="store_true")
     p.add_argument("--golden-floor", type=float, help="least nDCG@10 of the golden set")
     a = p.parse_args()
-    binary = shutil.which(a.binary) or p.error(f"{a.binary} is not there: cargo build --release")
+    binary = shutil.which(a.binary) or p.error(f"{a.binary} is not there: cargo build --profile archive")
     only = a.only.split(",")
     missed = []
     with tempfile.TemporaryDirectory(prefix="ralph-memory-ranking-") as scratch:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""table.py [--entries 1000,10000,100000] [--binary target/release/ralph-memory] [--dir DIR] [--check]
+"""table.py [--entries 1000,10000,100000] [--binary target/archive/ralph-memory] [--dir DIR] [--check]
 
 Fills in the speed table of the design: every measure with its goal beside it, as markdown on stdout, with ripgrep and an FTS5 table of the
 same files measured in the same run. Progress goes to stderr. With --check it exits 1 if a cell misses its goal.
@@ -454,7 +454,7 @@ def table(head, rows):
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--entries", default="1000,10000,100000")
-    p.add_argument("--binary", default=os.path.join(ROOT, "target", "release", "ralph-memory"))
+    p.add_argument("--binary", default=os.path.join(ROOT, "target", "archive", "ralph-memory"))
     p.add_argument("--dir", help="keep the stores here and use them again; else a temporary folder")
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("--scale", type=float, default=1, help="times the usual number of runs")
@@ -464,7 +464,7 @@ def main():
         sizes = [int(x) for x in a.entries.split(",")]
     except ValueError:
         p.error("--entries takes numbers with commas between them")
-    a.binary = shutil.which(a.binary) or p.error(f"{a.binary} is not there: cargo build --release")
+    a.binary = shutil.which(a.binary) or p.error(f"{a.binary} is not there: cargo build --profile archive")
     a.binary = os.path.abspath(a.binary)
     for tool in ("rg", "sqlite3", "find", "xargs", "cat"):
         if not shutil.which(tool):

@@ -1,13 +1,11 @@
 //! Problems of the copies in git's common folder: what has none, what was not made here, and what gone work trees left.
 
-use chrono::{DateTime, Utc};
-use xxhash_rust::xxh3::xxh3_64;
-
 use crate::entry::Id;
 use crate::entry::path::{MEMORY_FOLDER, display_path, is_copy};
 use crate::error::Problem;
 use crate::index::catalog::Catalog;
 use crate::journal::uncopied;
+use crate::knowledge::left_texts;
 use crate::text::{count, printed_command};
 use crate::workspace::Workspace;
 
@@ -30,7 +28,7 @@ pub(super) fn copies(workspace: &Workspace, live: &Catalog, archive: &Catalog) -
         problems.push(Problem::warning(MEMORY_FOLDER, "foreign-copies", message, hint));
     }
     problems.extend(twice(workspace, live, archive));
-    problems.extend(left_by_trees(workspace, live, archive));
+    problems.extend(left_by_trees(workspace));
     problems
 }
 
@@ -58,23 +56,17 @@ fn twice(workspace: &Workspace, live: &Catalog, archive: &Catalog) -> Vec<Proble
 }
 
 /// Reports the entries of work trees that are gone which this one lacks, or has in an older form.
-fn left_by_trees(workspace: &Workspace, live: &Catalog, archive: &Catalog) -> Vec<Problem> {
-    let of_entry = |left: crate::store::TreeEntry| {
+fn left_by_trees(workspace: &Workspace) -> Vec<Problem> {
+    let of_entry = |(left, is_here): (crate::store::TreeEntry, bool)| {
         let id = Id::of_path(&left.path)?;
-        let found = [live, archive].into_iter().find_map(|catalog| Some((catalog, catalog.row_of_id(&id)?)));
-        let written = |catalog: &Catalog, row| DateTime::<Utc>::from_timestamp(catalog.recency(row), 0);
-        let (what, restore) = match found {
-            None => ("is in no file here", "ralph-memory restore ID"),
-            Some((catalog, row))
-                if catalog.fingerprint(row) != xxh3_64(&left.bytes) && written(catalog, row) < Some(left.written) =>
-            {
-                ("differs from the entry here", "ralph-memory restore ID --before TREE")
-            }
-            Some(_) => return None,
+        let (what, restore) = if is_here {
+            ("differs from the entry here", "ralph-memory restore ID --before TREE")
+        } else {
+            ("is in no file here", "ralph-memory restore ID")
         };
         let message = format!("`{id}`, which the work tree `{}` left when it was removed, {what}", left.tree);
         let command = printed_command(restore, &[("ID", id.as_str()), ("TREE", &left.tree)]);
         Some(Problem::notice(display_path(&left.path), "left-entry", message, format!("{command} brings it back")))
     };
-    workspace.store.entries_of_gone_trees().into_iter().filter_map(of_entry).collect()
+    left_texts(workspace).into_iter().filter_map(of_entry).collect()
 }

@@ -1,5 +1,7 @@
 //! Bodies: their words without markup, their links, and cuts that keep markdown valid.
 
+use std::ops::Range;
+
 use pulldown_cmark::{Event, LinkType, Options, Parser, Tag, TagEnd};
 
 use super::Link;
@@ -165,69 +167,117 @@ fn push_text(text: &mut String, event: &Event<'_>) {
 /// Ends a body of which only the first part is shown.
 pub(crate) const TRUNCATED: &str = "[truncated]";
 
+/// The fewest characters of a word that is cut: one or two letters are of no use.
+const MIN_CHARACTERS: usize = 8;
+
+/// A block of a body that is in no other one.
+struct TopBlock {
+    range: Range<usize>,
+    /// Its code fence, with the beginning of the code.
+    fence: Option<(usize, CodeFence)>,
+}
+
 /// Returns the longest beginning of `body` that `fits`, followed by [`TRUNCATED`] on a line of its own; the whole body,
-/// without its outer blank lines, if that fits; or `None` if not even one word does.
+/// without its outer blank lines, if that fits; or `None` if only a few characters do.
 ///
-/// The cut is at the end of a block. If the first block alone is too long, the cut is at the end of a line, else of a
-/// word, and an open code fence is closed. `fits` gets the whole result. It must accept every beginning of a text that
-/// it accepts.
+/// The cut is at the end of a block, unless half as much again fits up to the end of a line; then there, with the same exception
+/// for the end of a word, and for any place in a word. A code fence that is open at the cut is closed. `fits` gets the whole
+/// result. It must accept every beginning of a text that it accepts.
 pub(crate) fn cut(body: &str, fits: &dyn Fn(&str) -> bool) -> Option<String> {
     let body = body.trim_matches(['\n', '\r']).trim_end();
     if fits(body) {
         return Some(body.to_owned());
     }
-    let with_mark = |part: &str, close: Option<&str>| {
-        let close = close.map(|fence| format!("\n{fence}")).unwrap_or_default();
-        format!("{}{close}\n\n{TRUNCATED}", part.trim_end())
-    };
-    let blocks = block_ends(body);
-    // `fits` is monotonic, so bisection finds the last end that fits.
-    let last_that_fits = |ends: &[usize], close: Option<&str>| {
-        let n_fitting = ends.partition_point(|end| fits(&with_mark(&body[..*end], close)));
-        n_fitting.checked_sub(1).map(|last| with_mark(&body[..ends[last]], close))
-    };
-    if let Some(whole_blocks) = last_that_fits(&blocks, None) {
-        return Some(whole_blocks);
+    let blocks = top_blocks(body);
+    let fits_to = |end: usize| fits(&beginning(body, &blocks, end));
+    let has_code = |end: &usize| open_fence(&blocks, *end).is_none_or(|(code, _)| end > code);
+    let mut best: Option<usize> = None;
+    for level in [CutLevel::Block, CutLevel::Line, CutLevel::Word, CutLevel::Character] {
+        let mut ends = level.ends(body, &blocks);
+        ends.retain(|end| best.is_none_or(|best| end * 2 >= best * 3) && has_code(end));
+        if ends.first().is_some_and(|end| fits_to(*end)) {
+            // `fits` is monotonic, so bisection finds the last end that fits.
+            let n_more = ends[1..].partition_point(|end| fits_to(*end));
+            best = Some(ends[n_more]);
+        }
     }
-    let first = &body[..blocks.first().copied().unwrap_or(body.len())];
-    let fence = first.lines().next().and_then(CodeFence::opened_by);
-    let closing = fence.map(|fence| fence.mark.to_string().repeat(fence.length));
-    let head = if fence.is_some() { first.find('\n').map_or(first.len(), |at| at + 1) } else { 0 };
-    let line_ends: Vec<usize> = first.match_indices('\n').map(|(at, _)| at).filter(|at| *at > head).collect();
-    if let Some(lines) = last_that_fits(&line_ends, closing.as_deref()) {
-        return Some(lines);
-    }
-    let word_ends: Vec<usize> = first
-        .char_indices()
-        .zip(first.chars().skip(1))
-        .filter(|((at, character), next)| *at >= head && !character.is_whitespace() && next.is_whitespace())
-        .map(|((at, character), _)| at + character.len_utf8())
-        .collect();
-    last_that_fits(&word_ends, closing.as_deref())
+    best.map(|end| beginning(body, &blocks, end))
 }
 
-/// Returns where the top-level blocks of a body end.
-fn block_ends(body: &str) -> Vec<usize> {
+/// What a cut does not divide.
+#[derive(Clone, Copy)]
+enum CutLevel {
+    Block,
+    Line,
+    Word,
+    Character,
+}
+
+impl CutLevel {
+    /// Returns where a body can be cut.
+    fn ends(self, body: &str, blocks: &[TopBlock]) -> Vec<usize> {
+        let places = body.char_indices();
+        match self {
+            CutLevel::Block => blocks.iter().map(|block| block.range.end).collect(),
+            CutLevel::Line => places.filter(|(_, character)| *character == '\n').map(|(at, _)| at).collect(),
+            CutLevel::Word => places.map(|(at, _)| at).filter(|at| is_at_edge(body, *at)).collect(),
+            CutLevel::Character => ends_within_words(body),
+        }
+    }
+}
+
+/// Returns the places within words that have [`MIN_CHARACTERS`] of the word before them.
+fn ends_within_words(body: &str) -> Vec<usize> {
+    let mut before = 0;
+    let is_within = |(_, character): &(usize, char)| {
+        let n_before = std::mem::take(&mut before);
+        before = if character.is_whitespace() { 0 } else { n_before + 1 };
+        before > MIN_CHARACTERS
+    };
+    body.char_indices().filter(is_within).map(|(at, _)| at).collect()
+}
+
+/// Returns whether a word ends at a place.
+fn is_at_edge(body: &str, at: usize) -> bool {
+    body[..at].ends_with(|character: char| !character.is_whitespace()) && body[at..].starts_with(char::is_whitespace)
+}
+
+/// Returns the beginning of a body up to `end`, with the marks that it was cut.
+fn beginning(body: &str, blocks: &[TopBlock], end: usize) -> String {
+    let within = |character: Option<char>| character.is_some_and(|character| !character.is_whitespace());
+    let (part, rest) = body.split_at(end);
+    let mark = if within(part.chars().next_back()) && within(rest.chars().next()) { "…" } else { "" };
+    let close = open_fence(blocks, end).map(|(_, fence)| format!("\n{}", fence.mark.to_string().repeat(fence.length)));
+    format!("{}{mark}{}\n\n{TRUNCATED}", part.trim_end(), close.unwrap_or_default())
+}
+
+/// Returns the code fence that is open at a place, with the beginning of the code.
+fn open_fence(blocks: &[TopBlock], at: usize) -> Option<&(usize, CodeFence)> {
+    let block = blocks.get(blocks.partition_point(|block| block.range.end <= at))?;
+    block.fence.as_ref().filter(|_| block.range.start < at)
+}
+
+fn top_blocks(body: &str) -> Vec<TopBlock> {
     if is_bracketed(body) {
         return Vec::new();
     }
     let mut depth = 0usize;
-    let mut ends = Vec::new();
+    let mut blocks = Vec::new();
     for (event, range) in Parser::new_ext(body, options()).into_offset_iter() {
         match event {
             Event::Start(_) => depth += 1,
-            Event::End(_) => {
-                depth -= 1;
-                if depth == 0 {
-                    ends.push(range.end);
-                }
-            }
-            Event::Rule | Event::Html(_) if depth == 0 => ends.push(range.end),
-            _ => {}
+            Event::End(_) => depth -= 1,
+            Event::Rule | Event::Html(_) => {}
+            _ => continue,
+        }
+        if depth == 0 {
+            let range = range.start..range.start + body[range.clone()].trim_end().len();
+            let head = body[range.clone()].lines().next().unwrap_or_default();
+            let fence = CodeFence::opened_by(head).map(|fence| (range.start + head.len() + 1, fence));
+            blocks.push(TopBlock { range, fence });
         }
     }
-    ends.dedup();
-    ends
+    blocks
 }
 
 #[cfg(test)]
@@ -238,7 +288,7 @@ mod tests {
     fn a_body_of_brackets_is_plain_text() {
         let body = format!("# Title\n\n{} [[link]]\n", "[".repeat(MAX_BRACKETS));
         let digest = digest(&body, 1);
-        assert_eq!((digest.text.as_str(), digest.links.len(), block_ends(&body).len()), (body.as_str(), 0, 0));
+        assert_eq!((digest.text.as_str(), digest.links.len(), top_blocks(&body).len()), (body.as_str(), 0, 0));
         let digest = super::digest(&body[..200], 1);
         assert_ne!(digest.text, body[..200]);
     }
@@ -288,6 +338,28 @@ mod tests {
     #[test]
     fn cuts_are_at_character_ends() {
         check_cut("äöü äöü äöü", 19, Some("äöü\n\n[truncated]"));
+        let cut = |body: &str, limit: usize| cut(body, &|text| text.chars().count() <= limit);
+        assert_eq!(cut("one two three", 20).as_deref(), Some("one two three"));
+        assert_eq!(cut("one two three, four", 18).as_deref(), Some("one\n\n[truncated]"));
+        assert_eq!(cut("日本語日本語日本語", 8), None);
+        assert_eq!(cut(&"日本語".repeat(9), 21), None);
+        assert_eq!(cut(&"日本語".repeat(9), 22).as_deref(), Some("日本語日本語日本…\n\n[truncated]"));
+    }
+
+    #[test]
+    fn a_large_block_behind_a_small_one_is_cut() {
+        let check = |body: &str, limit, expected: &str| check_cut(body, limit, Some(expected));
+        let words = "one two three four five six seven eight nine ten";
+        check(&format!("Ports:\n\n{words}\n"), 50, "Ports:\n\none two three four five six\n\n[truncated]");
+        check(&format!("Ports:\n\n{}\n", "x".repeat(99)), 36, "Ports:\n\nxxxxxxxxxxxx…\n\n[truncated]");
+        check(
+            &format!("Ports:\n\n```sh\none\ntwo\n{words}\n```\n"),
+            43,
+            "Ports:\n\n```sh\none\ntwo\n```\n\n[truncated]",
+        );
+        check(&format!("[a]: b\n\n{}\n", "語".repeat(99)), 48, "[a]: b\n\n語語語語語語語語…\n\n[truncated]");
+        // What is not much longer is not worth half a block.
+        check("one two three four\n\nfive six seven eight\n", 39, "one two three four\n\n[truncated]");
     }
 
     #[test]

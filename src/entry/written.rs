@@ -115,6 +115,18 @@ pub(crate) fn claimed(old: &str, new: &str) -> Result<String, String> {
     }
 }
 
+/// Returns the file of an entry as the text of the agent that wrote the file itself.
+///
+/// # Errors
+///
+/// Why the file cannot be edited.
+pub(crate) fn by_agent(file: &str) -> Result<String, String> {
+    let Some(text) = WrittenText::of(file).filter(WrittenText::is_of_person) else { return Ok(file.to_owned()) };
+    let source = Change::Set("source", Source::Agent.as_str().into());
+    let signed = added(&text.fingerprints, text.fingerprints.iter().cloned().chain([text.now]));
+    edit::apply(file, &[source].into_iter().chain(signed).collect::<Vec<_>>())
+}
+
 /// Returns `merged`, into which two versions of an entry were merged, as a text of agents if both are.
 pub(super) fn merged(versions: [&[u8]; 2], merged: String) -> String {
     let is_of_agent = |bytes: &[u8]| {

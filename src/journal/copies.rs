@@ -35,7 +35,7 @@ pub(crate) fn copy_run(workspace: &Workspace, lock: &Lock, run: &str) {
     copy_uncopied(workspace, lock, &Attempts::of(workspace, Some(run)));
 }
 
-/// Copies those of these attempts that have no copy. One whose name another attempt got meanwhile, in another work tree, gets
+/// Copies those of these attempts that have no copy, or were edited since. One whose name another attempt got meanwhile, in another work tree, gets
 /// another number.
 fn copy_uncopied(workspace: &Workspace, lock: &Lock, found: &Attempts) {
     let (store, copies) = (&workspace.store, found.copies_by_attempt());
@@ -47,6 +47,12 @@ fn copy_uncopied(workspace: &Workspace, lock: &Lock, found: &Attempts) {
             break;
         }
     }
+    let own: HashSet<&String> = found.own.iter().collect();
+    found
+        .copies
+        .iter()
+        .filter(|copy| !copy.is_tombstone && own.contains(&copy.path))
+        .for_each(|copy| store.refresh_copy(copy));
     let is_taken = |path: &String| {
         let copy = copies.get(live_path(path)).filter(|copy| !copy.is_tombstone);
         let other = copy.filter(|copy| copy.size != store.size_of(path));

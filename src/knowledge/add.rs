@@ -146,13 +146,22 @@ fn repeated(workspace: &Workspace, catalog: &Catalog, knowledge: &Knowledge) -> 
 fn find_same(workspace: &Workspace, catalog: &Catalog, knowledge: &Knowledge) -> (Option<RowId>, Vec<Id>) {
     let now = workspace.now();
     let superseded = superseded(&[catalog], now);
+    let superseded = &superseded;
     // One head at a time: all of them together take more memory than the rest of the call.
-    let heads = catalog
-        .knowledge_rows()
-        .filter(|row| catalog.is_indexable(*row) && catalog.is_event(*row) == is_event(knowledge))
-        .filter(|row| superseded.is_empty() || catalog.id(*row).is_none_or(|id| !superseded.contains(&id)))
-        .map(|row| (row, catalog.head(row)))
-        .filter(|(_, head)| !head.is_expired(now) && workspace.shows(head));
+    let heads_of = |of_events: bool| {
+        catalog
+            .knowledge_rows()
+            .filter(move |row| catalog.is_indexable(*row) && catalog.is_event(*row) == of_events)
+            .filter(|row| superseded.is_empty() || catalog.id(*row).is_none_or(|id| !superseded.contains(&id)))
+            .map(|row| (row, catalog.head(row)))
+            .filter(|(_, head)| !head.is_expired(now) && workspace.shows(head))
+    };
+    let has_title = |(_, head): &&(RowId, Head)| fold(&head.title) == fold(&knowledge.title);
+    let is_new = |id: &Id| !knowledge.supersedes.contains(id);
+    let id_of = |(row, _): &(RowId, Head)| catalog.id(*row).filter(is_new);
+    // A decision may have the title of a convention: they are never the same, and one may replace the other.
+    let others = || heads_of(!is_event(knowledge)).filter(|head| has_title(&head)).filter_map(|head| id_of(&head));
+    let heads = heads_of(is_event(knowledge));
     if is_event(knowledge) {
         let said = dedup::event_words(&knowledge.title, &knowledge.body);
         let says_so = |row: &RowId| {
@@ -161,11 +170,10 @@ fn find_same(workspace: &Workspace, catalog: &Catalog, knowledge: &Knowledge) ->
         };
         let alike: Vec<(RowId, Head)> = heads.filter(|(_, head)| dedup::may_be_same_event(knowledge, head)).collect();
         // The same title with other words is another event, which may replace this one.
-        let titled = alike.iter().filter(|(_, head)| fold(&head.title) == fold(&knowledge.title));
-        let similar = titled.filter_map(|(row, _)| catalog.id(*row)).filter(|id| !knowledge.supersedes.contains(id));
+        let similar = alike.iter().filter(has_title).filter_map(id_of);
         return match alike.iter().map(|(row, _)| row).find(|row| says_so(row)) {
             Some(row) => (Some(*row), Vec::new()),
-            None => (None, similar.collect()),
+            None => (None, similar.chain(others()).collect()),
         };
     }
     let found = dedup::find(knowledge, heads);
@@ -176,15 +184,8 @@ fn find_same(workspace: &Workspace, catalog: &Catalog, knowledge: &Knowledge) ->
             return (Some(candidate.key), Vec::new());
         }
     }
-    (
-        None,
-        found
-            .similar
-            .into_iter()
-            .filter_map(|row| catalog.id(row))
-            .filter(|id| !knowledge.supersedes.contains(id))
-            .collect(),
-    )
+    let similar = found.similar.into_iter().filter_map(|row| catalog.id(row)).filter(is_new);
+    (None, similar.chain(others()).collect())
 }
 
 /// Writes a new entry under a free name, for knowledge that is normalised. It was `written` then, or now.
@@ -197,7 +198,11 @@ pub(crate) fn create(
 ) -> Result<Written> {
     let file = knowledge.to_file(written.unwrap_or_else(|| workspace.now()));
     let archived = archived_stems(workspace, "archive/knowledge");
-    let mut taken: HashSet<String> = archived.iter().map(|stem| stem.to_ascii_lowercase()).collect();
+    // Who replaces an entry that is gone does not replace the one that is written now.
+    let rows = catalog.knowledge_rows().filter(|row| catalog.supersedes_any(*row));
+    let replaced: Vec<Id> = rows.flat_map(|row| catalog.head(row).supersedes).collect();
+    let taken = archived.iter().map(String::as_str).chain(replaced.iter().map(Id::stem));
+    let mut taken: HashSet<String> = taken.map(str::to_ascii_lowercase).collect();
     // People look for an event by its day.
     let (folder, name) = if is_event(knowledge) {
         ("knowledge/events", format!("{} {}", workspace.now().format("%Y-%m-%d"), knowledge.title))
@@ -214,7 +219,6 @@ pub(crate) fn create(
         let stem = stem_for_title(&name, &is_taken);
         let path = format!("{folder}/{stem}.md");
         let id = Id::of_path(&path).ok_or_else(|| Error::OutsideRoot { path: path.clone().into() })?;
-        refuse_circle(workspace, catalog, &id, &knowledge.supersedes)?;
         // A folder or a link can have the name of an entry.
         if workspace.store.create(lock, &path, file.as_bytes())? == Created::Exists {
             taken.insert(stem);

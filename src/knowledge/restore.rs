@@ -131,21 +131,28 @@ pub(crate) fn only_in_git(workspace: &Workspace) -> Vec<Id> {
     found.into_iter().collect()
 }
 
-/// Returns whether a work tree that is gone left a text that is neither in an entry here nor older than it, and that is not
-/// what [`only_in_git`] brings back.
-pub(crate) fn has_left_texts(workspace: &Workspace) -> bool {
+/// Returns the texts that work trees which are gone left of entries, and that this one lacks: it has no such entry, or (`true`) an
+/// older text of it.
+pub(crate) fn left_texts(workspace: &Workspace) -> Vec<(TreeEntry, bool)> {
     let catalogs = [workspace.catalog(Area::Live), workspace.catalog(Area::Archive)];
-    let is_left = |left: &TreeEntry| {
-        let Some(id) = Id::of_path(&left.path) else { return true };
-        match catalogs.iter().find_map(|catalog| Some((catalog, catalog.row_of_id(&id)?))) {
-            Some((catalog, row)) => {
-                let written = DateTime::<Utc>::from_timestamp(catalog.recency(row), 0);
-                catalog.fingerprint(row) != xxh3_64(&left.bytes) && written < Some(left.written)
-            }
-            None => left_by_trees(workspace, &id, None).is_none_or(|last| last.bytes != left.bytes),
-        }
+    let of_entry = |left: TreeEntry| {
+        let id = Id::of_path(&left.path);
+        let found = catalogs.iter().find_map(|catalog| Some((catalog, catalog.row_of_id(id.as_ref()?)?)));
+        let is_newer = found.is_none_or(|(catalog, row)| {
+            let written = DateTime::<Utc>::from_timestamp(catalog.recency(row), 0);
+            catalog.fingerprint(row) != xxh3_64(&left.bytes) && written < Some(left.written)
+        });
+        is_newer.then_some((left, found.is_some()))
     };
-    workspace.store.entries_of_gone_trees().iter().any(is_left)
+    workspace.store.entries_of_gone_trees().into_iter().filter_map(of_entry).collect()
+}
+
+/// Returns whether a work tree that is gone left a text that [`only_in_git`] does not bring back.
+pub(crate) fn has_left_texts(workspace: &Workspace) -> bool {
+    left_texts(workspace).iter().any(|(left, is_here)| {
+        let last = Id::of_path(&left.path).and_then(|id| left_by_trees(workspace, &id, None));
+        *is_here || last.is_none_or(|last| last.bytes != left.bytes)
+    })
 }
 
 /// Returns the last text that a work tree which is gone left of an entry; that of this tree, if one is named.

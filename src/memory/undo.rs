@@ -29,7 +29,7 @@ impl Memory {
         self.workspace.store.operation(command, self.workspace.now())
     }
 
-    /// Returns the operations that can be taken back, the newest first: at most 100, with at most 32 MiB of text that
+    /// Returns the operations that can be taken back, the newest first: at most 300, with at most 32 MiB of text that
     /// they replaced or removed. (Older texts stay: see [`Memory::versions`].) The log is in `state/undo/`; what was written
     /// elsewhere is ignored.
     ///

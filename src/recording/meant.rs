@@ -63,11 +63,8 @@ pub(crate) fn ending(
 /// Returns whether an element of an attempt at `own` means that task: with a warning, or the reason why not.
 fn meant(named: &str, own: &TaskName, is_only_name: bool, known: KnownTasks<'_>) -> Result<Option<String>, String> {
     let id = &own.id;
-    if named == id {
+    if named == id || own.has_title(named) {
         return Ok(None);
-    }
-    if own.has_title(named) {
-        return Ok(Some(format!("names the task by its title; its id is `{id}`")));
     }
     if named == PLACEHOLDER {
         return Ok(Some(format!("has the placeholder `{named}`; taken for this task, `{id}`")));
@@ -127,10 +124,9 @@ mod tests {
             assert_eq!(told.iter().map(Refused::to_string).collect::<Vec<_>>(), remarks, "{text}");
         };
         let (done, failed) = (Some(Outcome::Done), Some(Outcome::Failed));
-        let by_title = "line 1: <task-done> names the task by its title; its id is `t-1`";
         check("<task-done>`t-1`</task-done>", done, &[]);
-        check("<task-done>Fix the login</task-done>", done, &[by_title]);
-        check("<task-done>\"fix the\n  LOGIN\"</task-done>", done, &[by_title]);
+        check("<task-done>Fix the login</task-done>", done, &[]);
+        check("<task-done>\"fix the\n  LOGIN\"</task-done>", done, &[]);
         check(
             "<task-failed>TASK-ID</task-failed>",
             failed,

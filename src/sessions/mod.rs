@@ -34,7 +34,7 @@ use self::loop_claims::is_imported;
 use self::message::{record_message, remove, says_anything};
 use self::session::{MAX_ASKED, Session, SessionName, is_resumed, kept_sessions, told_attempts};
 use self::session_work::{reason, record_session, tell};
-use self::tool_hint::tool_hint;
+use self::tool_hint::{sign_written, tool_hint};
 use crate::context::{BriefingRequest, Budget, briefing, reminder};
 use crate::index::catalog::Area;
 use crate::journal::settle_copies;
@@ -231,6 +231,7 @@ impl<'a> RunningHook<'a> {
 
     /// Returns what is known about the files of a tool's call and about the error in its output.
     fn tool(&self) -> Option<String> {
+        sign_written(self.workspace, self.call);
         let (text, shown) = tool_hint(self.workspace, self.call, self.session.as_ref()?, &|| self.is_withheld())?;
         let document = self.document(&text)?;
         // Prompts of a run are not answered, and what a sub-agent was shown is unknown to its session.

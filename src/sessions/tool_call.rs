@@ -16,6 +16,19 @@ const COMMANDS: [&str; 2] = ["command", "cmd"];
 const PATCHES: [&str; 4] = ["patchText", "patch", "input", "command"];
 /// The fields of an exit code.
 const EXITS: [&str; 5] = ["exit_code", "exitCode", "exit", "code", "returnCode"];
+/// The fields of the tool's name, and the tools that write files, in lower case.
+const NAMES: [&str; 4] = ["tool_name", "toolName", "tool", "name"];
+const WRITERS: [&str; 9] = [
+    "edit",
+    "multiedit",
+    "write",
+    "write_file",
+    "replace",
+    "create",
+    "create_file",
+    "str_replace_editor",
+    "apply_patch",
+];
 /// What names a file in a patch.
 const PATCHED: [&str; 4] = ["*** Update File: ", "*** Add File: ", "*** Delete File: ", "*** Move to: "];
 /// Programs that print what others wrote: the words of an error in their output are no error of theirs.
@@ -36,6 +49,8 @@ const MAX_DEPTH: usize = 4;
 pub(super) struct ToolUse {
     /// The files that it read or changed, as the client names them.
     pub(super) files: Vec<String>,
+    /// Whether it changed them.
+    pub(super) writes: bool,
     /// The output of a command that failed, or may have failed.
     pub(super) output: String,
 }
@@ -55,7 +70,10 @@ impl ToolUse {
         files.retain(|file| !file.is_empty() && !file.contains(char::is_control));
         files.truncate(MAX_FILES);
         let result = first(payload, &RESULTS);
-        let is_read = match has_failed(payload, client) {
+        let name = first(payload, &NAMES).and_then(Value::as_str).unwrap_or_default().to_lowercase();
+        let has_failed = has_failed(payload, client);
+        let writes = has_failed != Some(true) && (patch.is_some() || WRITERS.contains(&name.as_str()));
+        let is_read = match has_failed {
             Some(has_failed) => has_failed,
             None => {
                 command.as_deref().is_some_and(|command| simple_commands(command).iter().any(|command| runs(command)))
@@ -65,7 +83,7 @@ impl ToolUse {
         if is_read && let Some(result) = result {
             collect(result, MAX_DEPTH, &mut output);
         }
-        ToolUse { files, output: without_escapes(&ends(&output)) }
+        ToolUse { files, writes, output: without_escapes(&ends(&output)) }
     }
 }
 

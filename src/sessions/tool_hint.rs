@@ -6,8 +6,28 @@ use super::call::HookCall;
 use super::session::SessionName;
 use crate::agent_output::transcript::within_project;
 use crate::context::hints;
-use crate::entry::Id;
+use crate::entry::{Id, Kind, written};
 use crate::workspace::Workspace;
+
+/// Marks the entries of which a tool of the agent wrote the files themselves as an agent's: what they say is not a person's.
+pub(super) fn sign_written(workspace: &Workspace, call: &HookCall) -> Option<()> {
+    let memory = workspace.store.memory().canonicalize().ok().filter(|_| call.tool.writes)?;
+    let work = call.folder().unwrap_or(workspace.root());
+    let within = |file: &String| within_project(memory.to_str()?, work.to_str()?, file);
+    let written: Vec<String> = call.tool.files.iter().filter_map(within).collect();
+    let is_knowledge = |path: &&String| Id::of_path(path).is_some_and(|id| id.kind() == Kind::Knowledge);
+    for path in written.iter().filter(is_knowledge) {
+        let lock = workspace.lock_entries().ok()?;
+        let Ok((text, _)) = workspace.read_entry(path) else { continue };
+        // A file that cannot be edited stays as it is; `check` says what is wrong with it.
+        if let Ok(signed) = written::by_agent(&text).map_err(drop)
+            && signed != text
+        {
+            let _ = workspace.replace(&lock, path, &text, &signed);
+        }
+    }
+    Some(())
+}
 
 /// Returns what is known about the files of a tool's call and about the error in its output, and the entries that this is
 /// from; if the memory `is_withheld`, only the rules of people. They are claimed, so that the agent is told once.

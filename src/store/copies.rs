@@ -9,6 +9,7 @@
 //! The folder is sealed with the user's key: what an unpacked archive brings is not read.
 
 use std::io;
+use std::time::SystemTime;
 
 use chrono::{DateTime, Utc};
 
@@ -21,7 +22,7 @@ use super::write::Created;
 use crate::entry::path::COPIES;
 use crate::entry::{MAX_FILE_BYTES, read};
 use crate::error::Result;
-use crate::system::posix::fs::Mode;
+use crate::system::posix::fs::{Mode, OFlags};
 
 /// The folder of the entries of linked work trees.
 pub(crate) const TREES: &str = "trees";
@@ -79,6 +80,21 @@ impl Store {
         }
         let written = self.make_copy_parent(&copy);
         written.and_then(|(folder, name)| folder.write_private(name, new, Durability::Synced)).is_ok()
+    }
+
+    /// Gives the copy of a file that was edited since it was copied the bytes of the file. A copy that has them counts as new, so
+    /// that they are compared once.
+    pub(crate) fn refresh_copy(&self, copy: &Copy) {
+        let Ok(file) = self.read(&copy.path) else { return };
+        if DateTime::from_timestamp_nanos(file.stat.mtime) <= copy.written {
+            return;
+        }
+        if self.read_copy(&copy.path).is_some_and(|bytes| bytes == file.bytes) {
+            let opened = self.copies().and_then(|copies| copies.open_below(&copy.path, OFlags::RDONLY));
+            let _ = opened.and_then(|opened| std::fs::File::from(opened).set_modified(SystemTime::now()));
+        } else {
+            self.copy(&copy.path, &file.bytes, &file.bytes);
+        }
     }
 
     /// Copies an attempt that was removed for good, and is there again.

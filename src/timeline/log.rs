@@ -52,6 +52,8 @@ pub struct LogFilter {
     pub outcomes: Vec<Outcome>,
     /// Only attempts of this model; case is ignored.
     pub model: Option<String>,
+    /// Only attempts whose contexts had this entry of knowledge.
+    pub fact: Option<Id>,
     /// Only attempts that began at this time or later.
     pub since: Option<DateTime<Utc>>,
     /// Only attempts that began before this time.
@@ -145,11 +147,12 @@ pub(super) fn page(workspace: &Workspace, catalogs: &[Catalog; 2], filter: &LogF
 }
 
 impl LogFilter {
-    /// Returns whether the filter accepts an attempt in progress. Such an attempt has no outcome yet, so a filter with
-    /// outcomes accepts none.
+    /// Returns whether the filter accepts an attempt in progress. Neither its outcome nor its context is known yet, so a filter with
+    /// outcomes or with a fact accepts none.
     pub fn accepts_live(&self, run: &LiveRun) -> bool {
         let (task, feature) = (run.task_id.as_deref(), run.feature.as_deref());
-        self.outcomes.is_empty() && self.accepts_names(task, Some(&run.run_id), feature, run.model.as_deref())
+        let is_of_ended = !self.outcomes.is_empty() || self.fact.is_some();
+        !is_of_ended && self.accepts_names(task, Some(&run.run_id), feature, run.model.as_deref())
     }
 
     /// Returns the rows that match the first name in the filter, before any head is decoded.
@@ -168,7 +171,7 @@ impl LogFilter {
         let n_names = [&self.task_id, &self.run_id, &self.feature].into_iter().flatten().count();
         // Not all rows near a feature belong to it.
         let is_chosen = n_names == 0 || n_names == 1 && self.ids.is_empty() && self.feature.is_none();
-        !is_chosen || self.model.is_some() || !self.outcomes.is_empty()
+        !is_chosen || self.model.is_some() || self.fact.is_some() || !self.outcomes.is_empty()
     }
 
     fn accepts(&self, attempt: &AttemptSummary) -> bool {
@@ -180,6 +183,7 @@ impl LogFilter {
             attempt.feature.as_deref(),
             attempt.head.model.as_deref(),
         ) && (self.outcomes.is_empty() || self.outcomes.contains(&attempt.head.outcome))
+            && self.fact.as_ref().is_none_or(|fact| attempt.head.context.contains(fact))
     }
 
     /// Returns whether the filter accepts an attempt with these names. Without a `run`, the run is already known to

@@ -81,7 +81,10 @@ fn month() -> Vec<File> {
         with(file("run-a", 3, "t-2", "retried", &day(2)), "login", "sonnet"),
         with(file("run-b", 1, "t-2", "failed", &day(3)), "login", "Sonnet"),
         with(file("run-b", 2, "t-2", "blocked", &day(4)), "login", "opus"),
-        file("run-b", 3, "t-3", "interrupted", &day(5)),
+        cost(
+            file("run-b", 3, "t-3", "interrupted", &day(5)),
+            "context:\n  - knowledge/use-make\n  - knowledge/use-make\n",
+        ),
     ]
 }
 
@@ -126,6 +129,10 @@ fn every_condition_of_a_log_must_be_true() {
     check(LogFilter { model: name("sonnet"), ..all() }, &["run-b/0001", "run-a/0003", "run-a/0001"]);
     let (since, until) = (parse_time("2026-05-02T10:00:00Z"), parse_time("2026-05-04T10:00:00Z"));
     check(LogFilter { since, until, ..all() }, &["run-b/0001", "run-a/0003"]);
+    let fact = Id::parse("use-make");
+    check(LogFilter { fact: fact.clone(), ..all() }, &["run-b/0003"]);
+    check(LogFilter { fact: fact.clone(), run_id: name("run-a"), ..all() }, &[]);
+    check(LogFilter { fact: Id::parse("make"), ..all() }, &[]);
 }
 
 #[test]

@@ -43,6 +43,7 @@ fn every_kind_of_name_is_completed() {
     check(&["search", "x", "--feature", ""], &["login"]);
     check(&["log", "--task", ""], &["fix-login"]);
     check(&["log", "--run", "run"], &["run-1a2b"]);
+    check(&["log", "--fact", "wal"], &["wal-mode"]);
     check(&["show", "fix"], &["fix-login"]);
     check(&["show", "run"], &["run-1a2b"]);
     check(&["show", "task:fix"], &["task:fix-login"]);

@@ -106,7 +106,7 @@ fn a_number_that_is_a_link_leads_to_as_many_things() {
     }
     assert!(followed > 30, "{followed}");
     let now = server.page("");
-    let figures = ["Stuck", "Facts reused", "Successes with a fact", "Successes after a failure", "Errors met again"];
+    let figures = ["Stuck", "Facts reused", "Successes with a fact", "Successes after a failure", "Repeated errors"];
     assert_eq!(figures.map(|name| figure(&now, name)), ["14", "3", "2", "1", "1"], "{now}");
     let facts = server.page("reuse?of=facts");
     assert!(facts.contains("The fact-a") && facts.contains("knowledge/gone") && !facts.contains("fact-c"), "{facts}");
@@ -132,7 +132,7 @@ fn lists_say_which_entries_agents_wrote() {
     };
     for page in ["entries", "search?q=use+mold+make", "", "health"] {
         let (theirs, ours) = if page.is_empty() || page == "health" {
-            (row(page, "knowledge/use-mold"), row(page, "knowledge/use-make"))
+            (row(page, "written by agent"), row(page, ">Use make<"))
         } else {
             (row(page, "Use mold"), row(page, "Use make"))
         };

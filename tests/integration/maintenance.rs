@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime};
 use proptest::prelude::*;
 use ralph_memory::entry::Outcome;
 use ralph_memory::memory::{EntryChanges, EntryFilter, Report, Run, TidyReport};
-use ralph_memory::{Id, Knowledge, Memory, Query, Scope, Task};
+use ralph_memory::{Id, Knowledge, Memory, Query, Scope, Source, Task};
 use serde_json::json;
 
 use crate::support::TestBase;
@@ -127,8 +127,13 @@ fn finished_entries_are_archived_and_restored() {
 #[test]
 fn unused_knowledge_is_archived_once_use_is_recorded_long_enough() {
     let it = Garden::new("");
-    it.learn("The parser is slow", &["parser"], "Mind the parser.");
-    it.learn("Zebras have stripes", &["zebra"], "Black ones.");
+    for (title, tag, source) in [
+        ("The parser is slow", "parser", Source::Agent),
+        ("Zebras have stripes", "zebra", Source::Agent),
+        ("Horses have none", "horse", Source::Human),
+    ] {
+        it.memory.add(&Knowledge { source, ..Knowledge::new(title, [tag], "Mind it.") }).unwrap();
+    }
     it.pass(100);
     // Nothing is recorded, so nothing is known.
     assert_eq!(it.tidy(), TidyReport::default());
@@ -137,7 +142,11 @@ fn unused_knowledge_is_archived_once_use_is_recorded_long_enough() {
         assert_eq!(it.tidy(), TidyReport::default());
         it.pass(7);
     }
-    it.attempt("parser", Outcome::Failed);
+    // With the four of the days before, thirty.
+    for _ in 0..26 {
+        assert_eq!(it.tidy(), TidyReport::default());
+        it.attempt("parser", Outcome::Failed);
+    }
     let done = it.tidy();
     assert_eq!(ids(&done), ["knowledge/zebras-have-stripes"]);
     assert_eq!(serde_json::to_value(&done.moved[0]).unwrap()["reason"], json!("unused"));

@@ -227,7 +227,7 @@ fn every_page_says_what_it_should() {
         ("timeline?by=task", &["3 attempts", "Outcomes, oldest first"]),
         ("reuse?of=facts", &["Facts reused", "1 entry in the contexts", "Benches need nightly"]),
         ("reuse?of=attempts", &["Successes with a fact", "1 attempt", "Make the benches run"]),
-        ("reuse?of=errors", &["Errors met again", "1 attempt", "journal%2Frun-sample%2F0002"]),
+        ("reuse?of=errors", &["Repeated errors", "1 attempt", "journal%2Frun-sample%2F0002"]),
         ("add", &["Add an entry", "Text, in markdown"]),
         ("add?supersedes=bench", &["Replace an entry", "value=\"cargo, bench\""]),
         ("edit?id=bench", &["Edit Benches need nightly", "Use `cargo +nightly bench`.", "name=\"seen\""]),
@@ -250,7 +250,7 @@ fn every_page_says_what_it_should() {
         ),
         ("context?task=Make+it&tokens=1", &["role=\"alert\"", "Hint"]),
         ("context", &["The briefing of a session", "# Project Memory", "Use `cargo +nightly bench`."]),
-        ("health", &["As it should be", "leads to no entry", "index"]),
+        ("health", &["What was examined", "leads to no entry", "index"]),
     ] {
         let html = server.page(page);
         for text in texts {
@@ -546,7 +546,8 @@ fn health_and_entries_say_the_truth_about_what_helped() {
     let server = PageProcess::start(&base);
     let health = server.page("health");
     assert!(health.contains("1 entry was in contexts of attempts at several tasks that failed"), "{health}");
-    assert!(!health.contains("looks useless") && !health.contains("Archived since"), "{health}");
+    let found = health.split("Last changes").next().unwrap();
+    assert!(!found.contains("looks useless") && !found.contains("Archived since"), "{health}");
     let entry = server.page("entry?id=mixed");
     assert!(
         entry.contains(
@@ -956,7 +957,7 @@ fn the_first_page_says_at_once_what_runs_what_is_stuck_and_what_the_memory_did()
         memory.finish(&memory.begin(&task, &memory.new_run()).unwrap(), &Report { text, ..Report::default() }).unwrap();
     }
     let page = PageProcess::start(&base).page("");
-    let figures = ["Running", "Stuck", "Facts reused", "Successes after a failure", "Errors met again"];
+    let figures = ["Running", "Stuck", "Facts reused", "Successes after a failure", "Repeated errors"];
     assert_eq!(figures.map(|name| figure(&page, name)), ["0", "1", "1", "1", "1"], "{page}");
     let places: Vec<_> =
         ["At present", "this week", "Sign the archive", "Last tasks"].map(|text| page.find(text)).into();
@@ -1220,7 +1221,7 @@ fn undo_says_what_it_took_back_where_it_was_pressed_and_asks_before_many_files()
     assert!(base.at(".ralph/knowledge/note-11.md").exists(), "nothing was taken back");
     let page = server.page(&asked);
     assert!(page.contains("Take back 12 files") && page.contains("knowledge/note-11.md"), "{page}");
-    assert_eq!(undo(&format!("id={number}&from=health&sure=1")), "health?done=undo&from=health");
+    assert_eq!(undo(&format!("id={number}&from=health&sure=1")), "health?done=undo&from=health#changes");
     assert!(!base.at(".ralph/knowledge/note-11.md").exists());
     assert_eq!(server.get("undo?id=99").status, 404);
 }

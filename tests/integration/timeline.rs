@@ -333,6 +333,10 @@ fn lists_have_orders_and_limits() {
     check(&["--since", "yesterday"], &["b"]);
     check(&["--unused"], &["b"]);
     check(&["--never-helped"], &[]);
+    let with_fact = |fact: &str| ids(&base.run(["log", "--fact", fact, "--json"]).json(0)["attempts"]).join(" ");
+    assert_eq!(with_fact("c"), "journal/run-0000000a/0002 journal/run-0000000a/0001");
+    assert_eq!(with_fact("knowledge/a"), "journal/run-0000000a/0001");
+    base.run(["log", "--fact", "b"]).tells(0, &[], &["no attempts"]);
     base.run(["list", "--sort", "size"]).refuses(2, "possible values: updated, created");
     check(&["--limit", "0"], &["a", "b", "c"]);
     assert_eq!(base.run(["list", "--kind", "knowledge", "--limit", "1", "--json"]).json(0)["entry_count"], 3);

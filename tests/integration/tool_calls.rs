@@ -111,6 +111,50 @@ fn an_agent_that_reads_a_file_is_told_what_is_known_about_it() {
     }
 }
 
+/// Seen by a new user: what an agent wrote with its own tools counted as a person's, and nobody was asked to review it.
+#[test]
+fn an_entry_whose_file_an_agent_writes_is_the_agents() {
+    let base = sample();
+    base.run(["add", "Use make", "--tags", "build", "--body", "It builds all."]).says(0, "created");
+    base.write(".ralph/knowledge/bare.md", "No frontmatter.\n");
+    let author = |name: &str| {
+        let shown = base.run(["show", name, "--json"]).json(0);
+        shown["entry"]["source"].as_str().unwrap().to_owned()
+    };
+    let unreviewed = || base.run(["list", "--unreviewed", "-q"]).answer(0);
+    let call = |tool: &str, file: &str| {
+        let input = json!({"session_id": "s-1", "hook_event_name": "PostToolUse", "tool_name": tool, "tool_input": {"file_path": base.at(file)}});
+        told(&base, &input)
+    };
+    let file = ".ralph/knowledge/use-make.md";
+    // Reading changes nothing, and neither does a call that failed, or one for another file.
+    let before = base.read(file);
+    call("Read", file);
+    call("Write", "src/keep.rs");
+    let mut failing = failed("s-1", "no such text");
+    failing["tool_name"] = json!("Edit");
+    failing["tool_input"] = json!({"file_path": base.at(file)});
+    told(&base, &failing);
+    assert_eq!((base.read(file), author("use-make")), (before.clone(), "human".to_owned()));
+    base.write(file, before.replace("builds all", "builds and tests all"));
+    call("Edit", file);
+    assert_eq!(author("use-make"), "agent");
+    assert!(base.read(file).contains("builds and tests all") && unreviewed().contains("Use make"), "{}", unreviewed());
+    // A second edit of what is an agent's already.
+    base.write(file, base.read(file).replace("tests all", "tests most"));
+    call("MultiEdit", file);
+    assert_eq!(author("use-make"), "agent");
+    // A new file, and one without frontmatter.
+    base.write(".ralph/knowledge/new.md", "---\ntitle: New\ntags: [a]\n---\n\nA fact.\n");
+    call("Write", ".ralph/knowledge/new.md");
+    call("Write", ".ralph/knowledge/bare.md");
+    assert_eq!(author("new"), "agent");
+    assert_eq!(base.read(".ralph/knowledge/bare.md"), "No frontmatter.\n");
+    // A person's edit makes it theirs again.
+    base.write(file, base.read(file).replace("tests most", "tests some"));
+    assert_eq!(author("use-make"), "human");
+}
+
 #[test]
 fn an_agent_that_meets_a_known_error_is_told_why_and_what_solved_it() {
     let base = sample();

@@ -173,6 +173,24 @@ fn what_is_taken_back_or_forgotten_does_not_come_back() {
 }
 
 #[test]
+fn what_a_person_takes_out_of_an_attempt_goes_from_its_copy() {
+    let clone = Clone::new();
+    let (root, tree) = (clone.0.root(), clone.add("one"));
+    let id = clone.fail(&root, "Sort the list", "run-a", "zebra");
+    let file = root.join(format!(".ralph/{id}.md"));
+    let why = |folder: &Path| clone.run(folder, &["show", &id]).answer(0).contains("zebra");
+    clone.run(&root, &["tidy"]).says(0, "");
+    assert!(why(&root) && why(&tree));
+    // As many bytes as before.
+    fs::write(&file, fs::read_to_string(&file).unwrap().replace("zebra", "horse")).unwrap();
+    assert!(!why(&root) && why(&tree));
+    clone.run(&root, &["tidy"]).says(0, "");
+    assert!(!why(&root) && !why(&tree));
+    fs::remove_file(file).unwrap();
+    assert!(!why(&root), "what git's folder has is the text that was there last");
+}
+
+#[test]
 fn an_archived_attempt_is_archived_in_all_work_trees_without_a_file_of_their_own() {
     let clone = Clone::new();
     let (root, tree) = (clone.0.root(), clone.add("one"));

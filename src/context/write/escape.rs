@@ -102,22 +102,6 @@ pub(super) fn end(text: &str, limit: usize) -> String {
     }
 }
 
-/// Returns the longest beginning of a body that fits, as [`body::cut`] does. If not even a word fits, as in a script
-/// without spaces, it is cut between characters. Returns `None` if only a few characters fit.
-pub(super) fn cut(body: &str, fits: &dyn Fn(&str) -> bool) -> Option<String> {
-    if let Some(cut) = body::cut(body, fits).filter(|cut| fits(cut)) {
-        return Some(cut);
-    }
-    let body = body.trim();
-    let beginning = |n_kept: usize| {
-        let end = body.char_indices().nth(n_kept).map_or(body.len(), |(at, _)| at);
-        format!("{}…\n\n{}", &body[..end], body::TRUNCATED)
-    };
-    // One or two letters are of no use.
-    let n_kept = longest(8..=body.chars().count(), |n_kept| fits(&beginning(n_kept)))?;
-    Some(beginning(n_kept))
-}
-
 /// Returns the body, cut to this many words.
 pub(super) fn cut_to_words(body: &str, most: usize) -> String {
     body::cut(body, &|body| has_at_most(body, most)).unwrap_or_default()
@@ -255,18 +239,12 @@ mod tests {
     }
 
     #[test]
-    fn ends_and_beginnings_are_cut_at_characters() {
+    fn ends_are_cut_at_characters() {
         let check = |text: &str, limit, expected: &str| assert_eq!(end(text, limit), expected);
         check("\näöü\n", 3, "äöü");
         check("äöü", 2, "…öü");
         check("a b", 2, "…b");
         check("äöü", 0, "…");
-        let cut = |body: &str, limit: usize| cut(body, &|text| text.chars().count() <= limit);
-        assert_eq!(cut("one two three", 20).as_deref(), Some("one two three"));
-        assert_eq!(cut("one two three, four", 18).as_deref(), Some("one\n\n[truncated]"));
-        assert_eq!(cut("日本語日本語日本語", 8), None);
-        assert_eq!(cut(&"日本語".repeat(9), 21), None);
-        assert_eq!(cut(&"日本語".repeat(9), 22).as_deref(), Some("日本語日本語日本…\n\n[truncated]"));
     }
 
     #[test]

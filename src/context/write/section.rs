@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::{Budget, escape};
 use crate::context::Reference;
-use crate::entry::Id;
+use crate::entry::{Id, body};
 
 /// How much of an entry's id is shown, in characters. The name of a file has at most 255 bytes, and so has that of its
 /// folder.
@@ -170,7 +170,7 @@ pub(super) fn pack_references(
     let cut = |index: usize, room: Budget| {
         let text = |body: &str| write(references[index], body);
         let fits = |body: &str| escape::has_at_most(body, body_words) && room.fits(&text(body));
-        escape::cut(&references[index].body, &fits).map(|body| text(&body))
+        body::cut(&references[index].body, &fits).map(|body| text(&body))
     };
     pack(head, references.iter().enumerate().map(whole).collect(), most, room, left_out, cut)
 }

@@ -19,7 +19,7 @@ use crate::system::posix::fs::{Mode, OFlags};
 use crate::text::floor;
 
 /// How many operations can be taken back.
-pub(super) const MAX_OPERATIONS: usize = 100;
+pub(super) const MAX_OPERATIONS: usize = 300;
 /// The limit of all their files together, and so of each, in bytes. The older ones have the same limit.
 pub(crate) const MAX_BYTES: u64 = 32 * 1024 * 1024;
 /// The limit of a record without its text, in bytes.

@@ -91,12 +91,12 @@ fn older_operations_stay_for_their_texts_and_for_a_year() {
     };
     (0..3).for_each(|number| edit(number, 1));
     edit(3, 200);
-    (0..110).for_each(|number| add(&number.to_string(), 300));
-    assert_eq!((store.operations().unwrap().len(), texts(&store)), (100, vec![3, 2, 1, 0]));
+    (0..310).for_each(|number| add(&number.to_string(), 300));
+    assert_eq!((store.operations().unwrap().len(), texts(&store)), (300, vec![3, 2, 1, 0]));
     // A year later: never more than two at once, and nothing but those that are old enough.
     for (number, expected) in [(4, &[3, 2][..]), (5, &[3]), (6, &[3])] {
         edit(number, 400);
-        (0..100).for_each(|name| add(&format!("{number}-{name}"), 400));
+        (0..300).for_each(|name| add(&format!("{number}-{name}"), 400));
         let of_old: Vec<u8> = texts(&store).into_iter().filter(|text| *text < 4).collect();
         assert_eq!(of_old, expected, "{number}");
     }
@@ -154,19 +154,19 @@ fn what_came_with_the_memory_neither_stops_a_write_nor_hides_the_log() {
     std::fs::create_dir_all(log.join("100000001").join(&deep)).unwrap();
     create(&store, "a");
     assert_eq!(numbers(&store), [2]);
-    for number in 101..=201 {
+    for number in 101..=401 {
         std::fs::write(log.join(format!("00000{number}")), b"").unwrap();
     }
     assert_eq!(numbers(&store), [2]);
     create(&store, "b");
-    assert_eq!(numbers(&store), [202], "the older one is over the limit");
-    for number in 203..400 {
+    assert_eq!(numbers(&store), [402], "the older one is over the limit");
+    for number in 403..720 {
         create(&store, &format!("b-{number}"));
     }
-    assert_eq!((numbers(&store).len(), numbers(&store)[0]), (99, 399));
+    assert_eq!((numbers(&store).len(), numbers(&store)[0]), (299, 719));
     // Whatever is older than the kept operations is removed; only what is nested deeper than this program's own files
     // stays.
-    assert_eq!(std::fs::read_dir(&log).unwrap().count(), 101);
+    assert_eq!(std::fs::read_dir(&log).unwrap().count(), 301);
 }
 
 #[test]

@@ -101,7 +101,7 @@ impl Named {
             ("show", "id") => Some(Named::Anything),
             ("restore", "id") => Some(Named::Archived),
             ("archive", "ids") => Some(Named::Live),
-            ("edit", "ids") | ("edit" | "add", "supersedes") => Some(Named::Knowledge),
+            ("edit", "ids") | ("edit" | "add", "supersedes") | ("log", "fact") => Some(Named::Knowledge),
             ("log", "task") | (_, "task_id") => Some(Named::Task),
             (_, "tag" | "tags") if (command, argument) != ("list", "tags") => Some(Named::Tag),
             (_, "feature" | "for_feature") => Some(Named::Feature),

@@ -44,7 +44,7 @@ pub(crate) struct ListArgs {
     /// Include the archive
     #[arg(long)]
     archived: bool,
-    /// Only entries added or changed since then: a date, `yesterday`, or how long ago (12h, 2d, "3 weeks")
+    /// Only entries whose text was written since then, as their dates say: a date, `yesterday`, or how long ago (12h, 2d, "3 weeks")
     #[arg(long, value_name = "WHEN", value_parser = parse::since)]
     since: Option<Since>,
     /// Only knowledge that no context has included

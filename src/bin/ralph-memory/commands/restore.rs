@@ -2,12 +2,13 @@
 
 use std::io;
 
-use ralph_memory::Id;
 use ralph_memory::memory::EntryVersion;
 use ralph_memory::text::{for_terminal, printed_command, shorten};
+use ralph_memory::{Id, Kind};
 use serde_json::json;
 
 use crate::answers::show_written;
+use crate::authors::is_run_by_agent;
 use crate::exit::Exit;
 use crate::parse;
 use crate::session::{Globals, leave_to_people};
@@ -47,6 +48,11 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &RestoreArgs) -> any
     leave_to_people(&memory, std::slice::from_ref(&args.id))?;
     let restored = memory.restore(&args.id, args.before.as_deref())?;
     show_written(ui, &restored)?;
+    let summary = memory.show(&restored.id)?.entry.summary;
+    if args.before.is_none() && summary.kind == Kind::Knowledge && !summary.source.is_person() && !is_run_by_agent() {
+        let confirm = printed_command("ralph-memory edit ID --confirm", &[("ID", restored.id.as_str())]);
+        ui.note(&format!("{confirm} makes it yours, so that `tidy` leaves it here"));
+    }
     if args.before.is_none() && memory.versions(&restored.id).is_ok_and(|versions| versions.len() > 1) {
         let list = printed_command("ralph-memory restore ID --list", &[("ID", restored.id.as_str())]);
         ui.note(&format!("{list} shows its other texts"));

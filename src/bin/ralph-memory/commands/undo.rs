@@ -24,7 +24,7 @@ const DIFF_TIME: Duration = Duration::from_millis(400);
 ///
 /// Each command, each call of a tool and each attempt of a run is one operation. `undo` restores every file of the
 /// newest one, if nobody changed them since. A second `undo` goes further back, and `undo --redo` forward again, until
-/// the next change. The newest 100 operations can be undone, including each `undo` and redo, at most 32 MiB, on this
+/// the next change. The newest 300 operations can be undone, including each `undo` and redo, at most 32 MiB, on this
 /// machine only; the log keeps replaced texts longer: see `restore`. The log has nothing that `init` made (remove the
 /// folder yourself), and nothing from `setup` (see `setup --remove`).
 #[derive(Debug, clap::Args)]

@@ -14,7 +14,8 @@ use super::fields::PageFields;
 use super::guard::refusal;
 use super::links::with_query;
 use super::pages::{
-    ADD, ARCHIVE, EDIT, KEEP, NOTHING, RESTORE, UNDO, change, error_page, is_large, nothing, refused_form, write,
+    ADD, ARCHIVE, CHANGES, EDIT, KEEP, NOTHING, RESTORE, UNDO, change, error_page, is_large, nothing, refused_form,
+    write,
 };
 use super::site::SiteState;
 
@@ -93,5 +94,5 @@ fn take_back(memory: &Memory, id: &str, fields: &PageFields) -> anyhow::Result<S
         return Ok(with_query(UNDO, [("id", id), ("from", from)]));
     }
     memory.undo(Some(number), false)?;
-    Ok(with_query(from, [("done", UNDO), ("from", from)]))
+    Ok(format!("{}#{CHANGES}", with_query(from, [("done", UNDO), ("from", from)])))
 }

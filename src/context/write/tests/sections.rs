@@ -203,6 +203,8 @@ fn a_code_block_at_the_cut() {
     let cuts = [
         "- **[pitfall]** About code (`knowledge/code`): Do [truncated]\n",
         "- **[pitfall]** About code (`knowledge/code`): Do this: [truncated]\n",
+        "- **[pitfall]** About code (`knowledge/code`): Do this:\n  ````\n  ```sh\n  cargo\n  ```\n\n  [truncated]\n  ````\n",
+        "- **[pitfall]** About code (`knowledge/code`): Do this:\n  ````\n  ```sh\n  cargo build\n  ```\n\n  [truncated]\n  ````\n",
         "- **[pitfall]** About code (`knowledge/code`): Do this:\n  ````\n  ```sh\n  cargo build\n  cargo test\n  ```\n\n  [truncated]\n  ````\n",
         "- **[pitfall]** About code (`knowledge/code`): Do this:\n  ````\n  ```sh\n  cargo build\n  cargo test\n  ```\n\n  Then that, and more.\n  ````\n",
     ];

@@ -22,6 +22,9 @@ const KNOWLEDGE_DAYS: u32 = 90;
 const UNUSED_DAYS: u32 = 30;
 /// The same, for old knowledge that a successful attempt had in its context.
 const USEFUL_DAYS: u32 = 365;
+/// How many attempts of these days must have a context: a fact that one task in ten needs is in none of thirty with a probability of
+/// 4 %.
+const EVIDENCE: usize = 30;
 /// Days after which a superseded entry is archived.
 const SUPERSEDED_DAYS: u32 = 30;
 
@@ -52,7 +55,7 @@ pub enum ArchiveReason {
     Superseded,
     /// It is an event over the limit: there are enough more important or newer ones.
     BeyondCaps,
-    /// It is old, and was included in no context for some time.
+    /// An agent wrote it, it is old, and no recent context included it.
     Unused,
 }
 
@@ -64,7 +67,7 @@ impl ArchiveReason {
             ArchiveReason::Expired => "it has expired",
             ArchiveReason::Superseded => "another entry replaces it",
             ArchiveReason::BeyondCaps => "there are more important or newer events",
-            ArchiveReason::Unused => "it is old, and no context included it",
+            ArchiveReason::Unused => "an agent wrote it, it is old, and no recent context included it",
         }
     }
 }
@@ -75,10 +78,10 @@ pub(crate) type ReplacedBy = HashMap<Id, Vec<(Id, Option<DateTime<Utc>>)>>;
 /// Returns which of the live entries go to the archive, in the given order, and why. The attempts are all, archived ones
 /// included, in the order in which they were begun.
 ///
-/// Each rule waits for a number of days of the settings. Knowledge counts as unused only as far as its use is recorded:
-/// the contexts of attempts must reach back that many days before the newest attempt, and only these days count. A
-/// clone without a journal proves nothing, nor does a year in which nobody worked. Knowledge in the context of an attempt that
-/// succeeded gets more days: in a simulated year, 30 days for all removed a third of what tasks needed.
+/// Each rule waits for a number of days. Knowledge counts as unused only if an agent wrote it, and as far as its use is recorded:
+/// the contexts of attempts must reach back that many days before the newest attempt, and only these days count, with
+/// [`EVIDENCE`]. A clone without a journal proves nothing, nor does a year in which nobody worked. Knowledge in the context of an
+/// attempt that succeeded gets more days: in a simulated year, 30 days for all removed a third of what tasks needed.
 pub(crate) fn plan_moves<'a>(
     live: &'a [LiveEntry],
     (attempts, superseded): (&[AttemptSummary], &ReplacedBy),
@@ -108,7 +111,8 @@ pub(crate) fn plan_moves<'a>(
         if beyond.contains(&item.id) {
             return Some(ArchiveReason::BeyondCaps);
         }
-        let is_old = item.head.recency().is_some_and(|at| is_past(at, KNOWLEDGE_DAYS, now));
+        let is_old =
+            !item.head.source.is_person() && item.head.recency().is_some_and(|at| is_past(at, KNOWLEDGE_DAYS, now));
         (is_old && recorded.as_ref().is_some_and(|recorded| recorded.is_unused(item))).then_some(ArchiveReason::Unused)
     };
     let live: Vec<&LiveEntry> = live.iter().filter(|item| item.head.valid).collect();
@@ -163,19 +167,17 @@ fn done_tasks(attempts: &[AttemptSummary], now: DateTime<Utc>) -> HashSet<&str> 
 
 /// The recorded use of knowledge.
 struct RecordedUse {
-    oldest: DateTime<Utc>,
-    newest: DateTime<Utc>,
+    /// When the attempts with a context began, the oldest first.
+    began: Vec<DateTime<Utc>>,
     usage: HashMap<Id, Usage>,
 }
 
 impl RecordedUse {
     fn of(attempts: &[AttemptSummary]) -> Option<RecordedUse> {
         let recorded = || attempts.iter().filter(|past| !past.head.context.is_empty());
-        Some(RecordedUse {
-            oldest: recorded().map(|past| past.started_at).min()?,
-            newest: recorded().map(|past| past.started_at).max()?,
-            usage: history::usage(recorded()),
-        })
+        let mut began: Vec<DateTime<Utc>> = recorded().map(|past| past.started_at).collect();
+        began.sort_unstable();
+        (!began.is_empty()).then(|| RecordedUse { began, usage: history::usage(recorded()) })
     }
 
     /// Returns whether an entry could have been used in the days before the newest attempt, and was not. An entry that
@@ -184,17 +186,20 @@ impl RecordedUse {
         let used = self.usage.get(&item.id);
         let has_helped = used.is_some_and(|used| used.succeeded > 0);
         let days = if has_helped { USEFUL_DAYS } else { UNUSED_DAYS };
-        let Some(begin) = self.newest.checked_sub_signed(TimeDelta::days(days.into())) else { return false };
+        let days = TimeDelta::days(days.into());
+        let Some(begin) = self.began.last().and_then(|newest| newest.checked_sub_signed(days)) else { return false };
+        let n_before = self.began.partition_point(|at| *at <= begin);
+        let is_recorded = n_before > 0 && self.began.len() - n_before >= EVIDENCE;
         let was_there = item.head.recency().is_some_and(|at| at < begin);
         let last_used = used.and_then(|used| used.last_used);
-        was_there && self.oldest <= begin && last_used.is_none_or(|at| at < begin)
+        was_there && is_recorded && last_used.is_none_or(|at| at < begin)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::entry::{AttemptHead, Head, parse_time};
+    use crate::entry::{AttemptHead, Head, Source, parse_time};
 
     fn at(day: &str) -> DateTime<Utc> {
         parse_time(day).unwrap()
@@ -206,7 +211,13 @@ mod tests {
     }
 
     fn knowledge(name: &str, written: &str) -> LiveEntry {
-        entry(name, Head { valid: true, created_at: parse_time(written), ..Head::empty(Kind::Knowledge) })
+        let head = Head {
+            valid: true,
+            created_at: parse_time(written),
+            source: Source::Agent,
+            ..Head::empty(Kind::Knowledge)
+        };
+        entry(name, head)
     }
 
     fn hint(name: &str, importance: u8) -> LiveEntry {
@@ -282,9 +293,16 @@ mod tests {
             ("2026-04-01", "old", "2026-05-02", "2026-05-11", true),
             ("2026-04-03", "old", "2026-05-02", "2026-05-11", false),
         ] {
-            let attempts = attempts(&[(first, "t", Failed, &[with, "used"]), (last, "t", Failed, &["used"])]);
+            let mut of_days = vec![(last, "t", Failed, &["used"][..]); EVIDENCE];
+            let of_first = [with, "used"];
+            of_days.insert(0, (first, "t", Failed, &of_first));
             let old = [("old", ArchiveReason::Unused)];
-            check(&live, &attempts, &ReplacedBy::new(), now, &old[..usize::from(is_unused)]);
+            check(&live, &attempts(&of_days), &ReplacedBy::new(), now, &old[..usize::from(is_unused)]);
+            // A person's entry stays, and one attempt less proves nothing.
+            let mut own = live.clone();
+            own[0].head.source = Source::Human;
+            check(&own, &attempts(&of_days), &ReplacedBy::new(), now, &[]);
+            check(&live, &attempts(&of_days[..EVIDENCE]), &ReplacedBy::new(), now, &[]);
         }
         check(&live, &[], &ReplacedBy::new(), "2027-05-11", &[]);
         // What has helped is kept for longer.
@@ -293,12 +311,10 @@ mod tests {
         for (last, now, n_unused) in
             [("2026-06-01", "2026-06-02", 1), ("2027-02-01", "2027-02-02", 1), ("2027-02-03", "2027-02-04", 2)]
         {
-            let attempts = attempts(&[
-                ("2026-02-01", "t", Done, &["helped"]),
-                ("2026-02-02", "t", Failed, &["helped", "failed"]),
-                (last, "t", Failed, &["other"]),
-            ]);
-            check(&live, &attempts, &ReplacedBy::new(), now, &unused[..n_unused]);
+            let mut of_days =
+                vec![("2026-02-01", "t", Done, &["helped"][..]), ("2026-02-02", "t", Failed, &["helped", "failed"])];
+            of_days.extend([(last, "t", Failed, &["other"][..]); EVIDENCE]);
+            check(&live, &attempts(&of_days), &ReplacedBy::new(), now, &unused[..n_unused]);
         }
     }
 

@@ -4,11 +4,11 @@ mod follow;
 
 use std::time::Duration;
 
-use ralph_memory::Memory;
 use ralph_memory::entry::Outcome;
 use ralph_memory::entry::timestamp;
 use ralph_memory::memory::{AttemptView, Log, LogFilter};
 use ralph_memory::text::{dollars, duration};
+use ralph_memory::{Id, Memory};
 
 use crate::answers;
 use crate::error::check_whole;
@@ -54,6 +54,9 @@ pub(crate) struct LogArgs {
     /// Only attempts of this model; case is ignored
     #[arg(long, value_name = "NAME")]
     model: Option<String>,
+    /// Only attempts whose contexts had this entry, which leaves out attempts in progress
+    #[arg(long, value_name = "ID", value_parser = parse::id)]
+    fact: Option<Id>,
     /// Only attempts that began since then: a date, `yesterday`, or how long ago (12h, 2d, "3 weeks")
     #[arg(long, value_name = "WHEN", value_parser = parse::since)]
     since: Option<Since>,
@@ -81,6 +84,7 @@ impl LogArgs {
             feature: self.feature.clone(),
             outcomes: self.outcomes.clone(),
             model: self.model.clone(),
+            fact: self.fact.clone(),
             since: self.since.map(|since| since.from(globals.now())),
             limit: Some(self.limit).filter(|limit| *limit > 0),
             ..LogFilter::default()

@@ -125,7 +125,7 @@ fn facts(context: &PageContext<'_>, entry: &EntryView) -> Markup {
             @if let Some(task) = named("task", &entry.task_id) { (fact("Task", task)) }
             @if let Some(run) = named("run", &entry.run_id) { (fact("Run", run)) }
             @if let Some(id) = &origin { (fact("Attempt", html! { a href=(entry_address(id)) { "#" (number(id)) } })) }
-            (fact("Written by", html! { (summary.source.as_str()) }))
+            (fact("Written by", html! { @if summary.source.is_person() { "a person" } @else { (summary.source.as_str()) } }))
             @if let Some(time) = &summary.created_at { (fact("Created", html! { (ShownTime(time)) })) }
             @if let Some(time) = summary.updated_at.as_ref().filter(|time| summary.created_at.as_ref() != Some(time)) {
                 (fact("Changed", html! { (ShownTime(time)) }))
@@ -172,13 +172,17 @@ fn actions(context: &PageContext<'_>, entry: &EntryView) -> Markup {
 }
 
 fn usage(entry: &EntryView) -> Markup {
+    let fact = ("fact", entry.summary.id.as_str());
+    let attempts = |more: &[(&str, &str)]| with_query("timeline", [&[fact], more].concat());
     html! {
         @if entry.summary.kind == Kind::Knowledge && !entry.summary.archived {
             h2 { "What became of the attempts that saw it" }
             @if let Some(usage) = &entry.usage {
                 dl.figures {
-                    div { dt { "In contexts" } dd { (usage.recalls) } }
-                    div { dt { "Succeeded" } dd { (usage.succeeded) } }
+                    div { dt { "In contexts" } dd { a href=(attempts(&[])) { (usage.recalls) } } }
+                    div { dt { "Succeeded" } dd {
+                        @if usage.succeeded == 0 { "0" } @else { a href=(attempts(&[("outcome", "done")])) { (usage.succeeded) } }
+                    } }
                     div { dt { "Failed" } dd { (usage.failed) } }
                     @if let Some(last) = usage.last_used {
                         div { dt { "Last" } dd { (ShownTime(&timestamp(last))) } }

@@ -37,8 +37,17 @@ pub(super) fn features(context: &PageContext<'_>, fields: &PageFields) -> anyhow
     let stats = memory.stats(&StatsFilter::default());
     let in_all = stats.features.len();
     let page = fields.list_page(in_all, PER_PAGE);
-    let headings =
-        ["Feature", "Attempts#", "Success rate", "Tasks~", "Streak#", "Cost#", "Tokens#", "Models", "Last attempt"];
+    let headings = [
+        "Feature",
+        "Attempts#",
+        "Success rate",
+        "Tasks~",
+        "Failures in a row#",
+        "Cost#",
+        "Tokens#",
+        "Models",
+        "Last attempt",
+    ];
     let rows = stats.features.iter().skip(page.offset()).take(PER_PAGE).map(row);
     let main = html! {
         @if in_all == 0 { (empty(NO_ATTEMPT)) }

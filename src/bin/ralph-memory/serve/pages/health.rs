@@ -9,7 +9,6 @@ use ralph_memory::{Id, Kind, Problem};
 use super::super::fields::PageFields;
 use super::super::html::{HtmlPage, PageContext, badge, counted, entry_list, isolated, table, with_code};
 use super::super::links::entry_address;
-use super::done;
 use super::now::semantic;
 use super::operations::operations;
 
@@ -34,7 +33,6 @@ pub(super) fn health(context: &PageContext<'_>, fields: &PageFields) -> anyhow::
         others.into_iter().partition(|problem| matches!(problem.code.as_str(), "suspect" | "unused" | "unfound"));
     let never_helped = never_helped(context);
     let main = html! {
-        (done(context, fields))
         (semantic(context))
         dl.figures {
             div { dt { "Files" } dd { (report.files) } }
@@ -54,7 +52,7 @@ pub(super) fn health(context: &PageContext<'_>, fields: &PageFields) -> anyhow::
             (entry_list(context.memory, &never_helped[..never_helped.len().min(MAX_USELESS)]))
             @if never_helped.len() > MAX_USELESS { p.quiet { "and " (never_helped.len() - MAX_USELESS) " more; ralph-memory list --never-helped lists them" } }
         }
-        (operations(context, "health"))
+        (operations(context, fields, "health"))
     };
     Ok(HtmlPage { title: "Health".to_owned(), part: "health", main, is_live: true, ..HtmlPage::default() })
 }
@@ -92,7 +90,7 @@ fn row(problem: &Problem) -> Markup {
 /// Shows what is as it should be.
 fn examined(ok: &[Problem]) -> Markup {
     let rows = ok.iter().map(|part| vec![html! { (part.code) }, with_code(part.message.as_str())]);
-    html! { h2 { "As it should be" } (table("What was examined", &["Part", "Finding"], rows)) }
+    html! { h2 { "What was examined" } (table("The parts, and what was found", &["Part", "Finding"], rows)) }
 }
 
 /// Returns the knowledge that was included in contexts of attempts that failed, and of none that succeeded; most often first.

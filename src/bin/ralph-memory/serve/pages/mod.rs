@@ -21,7 +21,7 @@ use axum::http::StatusCode;
 use maud::{Markup, html};
 
 pub(super) use forms::{change, write};
-pub(super) use operations::is_large;
+pub(super) use operations::{CHANGES, is_large};
 
 use super::fields::PageFields;
 use super::html::{HtmlPage, PageContext, cut, hidden_value, with_code};
@@ -112,23 +112,6 @@ pub(super) fn refused_form(
         ADD => Ok(forms::add_again(fields, refused(error))),
         EDIT => forms::edit_again(context, fields, refused(error)),
         _ => Ok(error_page(error).1),
-    }
-}
-
-/// Says what a form has just taken or brought back, as long as that is the last change: the page may be opened or updated again.
-fn done(context: &PageContext<'_>, fields: &PageFields) -> Markup {
-    let operations = context.memory.operations().unwrap_or_default();
-    let last = operations.first().filter(|_| fields.text("done") == UNDO);
-    let change = |number: Option<u64>| operations.iter().find(|change| Some(change.number) == number);
-    let taken_back = last.and_then(|last| Some((last, "Taken back:", "Redo", change(last.undoes)?)));
-    let brought_back = last.and_then(|last| Some((last, "Brought back:", "Undo", change(last.redoes)?)));
-    html! {
-        @if let Some((last, what, label, change)) = taken_back.or(brought_back) {
-            div.note.good role="status" {
-                p { strong { (what) } " " (operations::summary(change, &operations::changed(context.memory, [change]))) }
-                div.actions { (operations::undo_button(context, last.number, fields.text("from"), label)) }
-            }
-        }
     }
 }
 

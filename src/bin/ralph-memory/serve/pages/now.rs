@@ -8,7 +8,6 @@ use super::super::fields::PageFields;
 use super::super::html::{HtmlPage, PageContext, badge, counted, entry_list, isolated, number, problems, with_code};
 use super::super::links::with_query;
 use super::attempts::{is_running, live_cards, streak, task_link, task_table};
-use super::done;
 use super::operations::operations;
 use super::reuse::{ReuseList, week};
 
@@ -25,7 +24,6 @@ pub(super) fn now(context: &PageContext<'_>, fields: &PageFields) -> anyhow::Res
     let memory = context.memory;
     let Overview { live, stuck: stuck_tasks, log } = memory.overview(SEARCHED);
     let main = html! {
-        (done(context, fields))
         @if context.semantic.as_ref().is_some_and(|status| status.wanted && !status.active) { (semantic(context)) }
         @if log.in_all == 0 && live.is_empty() { (first_steps(memory)) }
         @else {
@@ -39,7 +37,7 @@ pub(super) fn now(context: &PageContext<'_>, fields: &PageFields) -> anyhow::Res
                 p { a href=(with_query("timeline", [])) { "All " (counted(log.in_all, "attempt", "attempts")) } }
             }
         }
-        (operations(context, ""))
+        (operations(context, fields, ""))
         (problems(&log.problems))
     };
     Ok(HtmlPage { title: "Now".to_owned(), part: "", main, is_live: true, ..HtmlPage::default() })

@@ -6,7 +6,7 @@ use ralph_memory::memory::Operation;
 use ralph_memory::{Id, Memory};
 
 use super::super::fields::PageFields;
-use super::super::html::{HtmlPage, PageContext, ShownTime, by_agent, counted, cut, isolated};
+use super::super::html::{HtmlPage, PageContext, ShownTime, by_agent, counted, cut, entry_link, isolated};
 use super::{UNDO, button, nothing};
 
 /// How many changes that hold, and how many that are taken back, are shown, and files of each.
@@ -14,6 +14,8 @@ const MAX_SHOWN: usize = 5;
 const MAX_FILES: usize = 5;
 /// From how many files on a page asks before it takes a change back.
 const MANY: usize = 10;
+/// The place of the last changes on their pages.
+pub(in crate::serve) const CHANGES: &str = "changes";
 
 /// Returns how many times an operation created, changed, moved or removed a file.
 fn size(operation: &Operation) -> usize {
@@ -25,9 +27,9 @@ pub(in crate::serve) fn is_large(operation: &Operation) -> bool {
     size(operation) >= MANY
 }
 
-/// Returns the last changes, each with a button that goes back or forward; nothing where nothing was changed. `from` is the page that they
-/// are on.
-pub(super) fn operations(context: &PageContext<'_>, from: &str) -> Markup {
+/// Returns the last changes, each with a button that goes back or forward, and what such a button has just done; nothing where nothing was
+/// changed. `from` is the page that they are on.
+pub(super) fn operations(context: &PageContext<'_>, fields: &PageFields, from: &str) -> Markup {
     let operations = context.memory.operations().unwrap_or_default();
     let is_change = |operation: &&Operation| operation.undoes.is_none() && operation.redoes.is_none();
     let changes: Vec<&Operation> = operations.iter().filter(is_change).collect();
@@ -40,10 +42,27 @@ pub(super) fn operations(context: &PageContext<'_>, from: &str) -> Markup {
     let undo = changes.iter().filter_map(|change| change.taken_back_by).max().filter(|undo| *undo > newest);
     html! {
         @if !changes.is_empty() {
-            h2 { "Last changes" }
+            h2 id=(CHANGES) { "Last changes" }
+            (done(context, &operations, fields))
             ul.rows { @for change in shown { li.row.with-action { (row(context, change, (undo, from), &entries)) } } }
             @if changes.len() > shown.len() {
                 p.quiet { code { "ralph-memory undo --list" } " shows all " (operations.len()) "." }
+            }
+        }
+    }
+}
+
+/// Says what a form has just taken or brought back, as long as that is the last change: the page may be opened or updated again.
+fn done(context: &PageContext<'_>, operations: &[Operation], fields: &PageFields) -> Markup {
+    let last = operations.first().filter(|_| fields.text("done") == UNDO);
+    let change = |number: Option<u64>| operations.iter().find(|change| Some(change.number) == number);
+    let taken_back = last.and_then(|last| Some((last, "Taken back:", "Redo", change(last.undoes)?)));
+    let brought_back = last.and_then(|last| Some((last, "Brought back:", "Undo", change(last.redoes)?)));
+    html! {
+        @if let Some((last, what, label, change)) = taken_back.or(brought_back) {
+            div.note.good role="status" {
+                p { strong { (what) } " " (summary(change, &changed(context.memory, [change]))) }
+                div.actions { (undo_button(context, last.number, fields.text("from"), label)) }
             }
         }
     }
@@ -64,13 +83,14 @@ pub(super) fn summary(operation: &Operation, entries: &[EntrySummary]) -> Markup
         (operation.moved, "moved"),
         (operation.removed, "removed"),
     ];
+    let files = &operation.files[..operation.files.len().min(MAX_FILES)];
+    let named: Vec<&EntrySummary> = entries.iter().filter(|entry| files.contains(&entry.path)).collect();
     html! {
         code { (isolated(&cut(&operation.command, 60))) }
         @for (count, what) in counts { @if count > 0 { " · " (counted(count, "file", "files")) " " (what) } }
-        @for file in operation.files.iter().take(MAX_FILES) {
-            " " code { (isolated(&cut(file.as_str(), 120))) }
-            @if let Some(entry) = entries.iter().find(|entry| entry.path == *file) { span.quiet { (by_agent(entry, " written ")) } }
-        }
+        @for entry in &named { " " (entry_link(entry)) span.quiet { (by_agent(entry, " written ")) } }
+        // What is gone has no title.
+        @if named.is_empty() { @for file in files { " " code { (isolated(&cut(file.as_str(), 120))) } } }
         @if size(operation) > MAX_FILES.min(operation.files.len()) { " …" }
     }
 }

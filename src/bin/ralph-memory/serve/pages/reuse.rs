@@ -38,7 +38,7 @@ impl ReuseList {
             ReuseList::Facts => "Facts reused",
             ReuseList::Attempts => "Successes with a fact",
             ReuseList::Recovered => "Successes after a failure",
-            ReuseList::ErrorsAgain => "Errors met again",
+            ReuseList::ErrorsAgain => "Repeated errors",
         }
     }
 

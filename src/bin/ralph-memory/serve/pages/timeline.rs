@@ -2,6 +2,7 @@
 
 use chrono::{Days, NaiveTime};
 use maud::{Markup, html};
+use ralph_memory::Id;
 use ralph_memory::entry::Outcome;
 use ralph_memory::memory::{Log, LogFilter, StatsFilter};
 
@@ -25,6 +26,7 @@ fn log(context: &PageContext<'_>, fields: &PageFields, offset: usize) -> Log {
         feature: fields.given("feature"),
         outcomes: Outcome::parse(fields.text("outcome")).into_iter().collect(),
         model: fields.given("model"),
+        fact: Id::parse(fields.text("fact")),
         since: day("since", 0),
         // The last day counts.
         until: day("until", 1),
@@ -63,7 +65,7 @@ pub(super) fn timeline(context: &PageContext<'_>, fields: &PageFields) -> anyhow
 }
 
 /// The names of the filters.
-const FILTERS: [&str; 7] = ["feature", "task", "run", "outcome", "model", "since", "until"];
+const FILTERS: [&str; 8] = ["feature", "task", "run", "outcome", "model", "fact", "since", "until"];
 
 fn filters(context: &PageContext<'_>, fields: &PageFields) -> Markup {
     let stats = context.memory.stats(&StatsFilter::default());
@@ -80,6 +82,7 @@ fn filters(context: &PageContext<'_>, fields: &PageFields) -> Markup {
                 (fields.known_choice("model", "Model", &models))
                 (fields.text_input("task", "Task id"))
                 (fields.text_input("run", "Run"))
+                (fields.text_input("fact", "Fact in the context"))
                 (fields.date_input("since", "Since"))
                 (fields.date_input("until", "Until"))
                 div { button { "Filter" } }
