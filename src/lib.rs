@@ -130,8 +130,10 @@ pub mod settings;
 #[doc(hidden)]
 pub mod setup;
 mod store;
+// As `setup`.
 #[cfg_attr(not(feature = "runner"), allow(dead_code, reason = "the loop alone ends processes"))]
-mod system;
+#[doc(hidden)]
+pub mod system;
 // As `setup`.
 #[doc(hidden)]
 pub mod text;

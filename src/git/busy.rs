@@ -1,7 +1,6 @@
 //! Whether git is running in a work tree, determined without starting git.
 
 use std::fs;
-use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -24,7 +23,7 @@ impl Repository {
     /// its temporary index while it stashes. A killed process may have left it.
     pub(crate) fn lock(&self) -> Option<(PathBuf, SystemTime)> {
         let names = fs::read_dir(&self.0).ok()?.flatten();
-        let locks = names.filter(|name| name.file_name().as_bytes().starts_with(b"index."));
+        let locks = names.filter(|name| name.file_name().as_encoded_bytes().starts_with(b"index."));
         let stamped = locks.filter_map(|lock| Some((lock.path(), lock.metadata().ok()?.modified().ok()?)));
         stamped.max_by_key(|(_, at)| *at)
     }

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process};
+use crate::system::posix::process::{Pid, Signal, kill_process};
 
 /// The limit of a program's standard error, in bytes.
 const MAX_COMPLAINT: u64 = 4096;

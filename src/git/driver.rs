@@ -2,10 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{Access, access};
-
 use super::WorkTree;
 use crate::error::{Error, Result};
+use crate::system::posix::fs::{Access, access};
 use crate::text::printed_command;
 
 /// The name of the driver, which `.gitattributes` gives to entries.

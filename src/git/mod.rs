@@ -18,13 +18,12 @@ mod object;
 mod tree;
 
 use std::collections::BTreeSet;
-use std::ffi::OsString;
 use std::io;
-use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 use crate::store::SourceFiles;
+use crate::system::posix::os_string;
 use call::{GitCall, index_settings};
 use object::{ObjectName, SHA1, SHA256};
 
@@ -112,7 +111,7 @@ impl WorkTree {
             return Lookup::Refused("its answer to `git rev-parse` is not understood".to_owned());
         };
         // Git's paths may be relative to the folder of the call.
-        let path = |bytes: &[u8]| start.join(OsString::from_vec(bytes.to_vec()));
+        let path = |bytes: &[u8]| start.join(os_string(bytes.to_vec()));
         let git_dir = path(git_dir);
         // A parent folder that looks like a bare repository may come from a clone, too. Git itself refuses it since
         // 2.38.

@@ -8,20 +8,19 @@
 //! no tree.
 
 use std::collections::{BTreeSet, HashMap};
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::fs;
 use std::io;
-use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
-
-use rustix::fs::{Mode, OFlags};
 
 use super::call::GitCall;
 use super::object::ObjectName;
 use super::{WorkTree, names};
 use crate::error::{Error, IoContext as _, Result, read_limited};
 use crate::store::Folder;
+use crate::system::posix::MetadataExt as _;
+use crate::system::posix::fs::{Mode, OFlags, open};
+use crate::system::posix::{os_string, plain};
 
 /// The largest file whose content is read, in bytes. Source files are smaller, and data files are larger.
 const MAX_FILE: u64 = 256 * 1024;
@@ -70,7 +69,7 @@ impl Drop for OwnIndex {
 /// new repository has no index.
 pub(super) fn own_index(index: &Path, scratch: &Path) -> Result<OwnIndex> {
     let folder = Folder::make(scratch).io("create", scratch)?;
-    let scratch = fs::canonicalize(scratch).io("find", scratch)?;
+    let scratch = plain(fs::canonicalize(scratch).io("find", scratch)?);
     let name = format!("index-{}-{:?}", std::process::id(), std::thread::current().id()).replace(['(', ')'], "");
     let own = OwnIndex { path: scratch.join(&name), folder, name };
     let mut from = match fs::File::open(index) {
@@ -160,7 +159,7 @@ impl WorkTree {
             tree: self,
             settings,
             has_modes,
-            objects: fs::canonicalize(&objects).io("find", &objects)?,
+            objects: plain(fs::canonicalize(&objects).io("find", &objects)?),
             index: own_index(&self.index, scratch)?,
         })
     }
@@ -223,7 +222,7 @@ impl Scratch<'_> {
                     record(&mut added, mode, self.tree.name_of(&content).as_str(), path);
                 }
                 Located::Link(target) => {
-                    let name = self.tree.name_of(target.as_bytes());
+                    let name = self.tree.name_of(target.as_encoded_bytes());
                     record(&mut added, "120000", name.as_str(), path);
                 }
                 Located::Repository => repositories.push(path),
@@ -265,7 +264,7 @@ impl Scratch<'_> {
 
     /// Returns the file system path of a path of the work tree.
     fn full(&self, path: &[u8]) -> PathBuf {
-        self.tree.root.join(OsStr::from_bytes(path))
+        self.tree.root.join(os_string(path.to_vec()))
     }
 
     /// Excludes the memory from a call.
@@ -325,7 +324,7 @@ fn look(path: &Path) -> Located {
 /// Reads a file of up to [`MAX_FILE`] bytes; `None` if it cannot be read, or has grown too large.
 fn read(path: &Path) -> Option<Vec<u8>> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let file = fs::File::from(rustix::fs::open(path, flags, Mode::empty()).ok()?);
+    let file = fs::File::from(open(path, flags, Mode::empty()).ok()?);
     read_limited(file, MAX_FILE).ok()?
 }
 

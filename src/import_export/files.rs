@@ -1,6 +1,5 @@
 //! Reads the files of a source.
 
-use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
@@ -18,6 +17,7 @@ use crate::entry::path::is_project_path;
 use crate::entry::read::DESCRIPTIONS;
 use crate::error::{Error, IoContext as _, Result};
 use crate::store::{Folder, SourceFiles, Unreadable};
+use crate::system::posix::slashed;
 use crate::text::{fold, own_block};
 use crate::workspace::Workspace;
 
@@ -287,10 +287,10 @@ impl NamedPath {
         let full = path.canonicalize().io("read", path)?;
         let root = workspace.root().canonicalize().unwrap_or_else(|_| workspace.root().to_owned());
         let in_project = full.strip_prefix(&root).ok();
-        let shown = in_project.or_else(|| full.file_name().map(Path::new)).unwrap_or(&full).to_str();
+        let shown = slashed(in_project.or_else(|| full.file_name().map(Path::new)).unwrap_or(&full));
         let shown =
             shown.ok_or_else(|| Error::invalid("PATH", format!("the name of `{}` is not UTF-8", path.display())))?;
-        Ok(NamedPath { shown: shown.to_owned(), is_in_project: in_project.is_some(), full })
+        Ok(NamedPath { shown, is_in_project: in_project.is_some(), full })
     }
 
     /// Reads the file, of at most `limit` bytes. `path` is its name in messages.
@@ -309,7 +309,7 @@ impl NamedPath {
 /// Returns the mark of a folder outside of the project. Files of the same name in the folders of two people, or of two
 /// projects, have different keys, and the name of the folder, which reveals who someone is, is in no entry.
 pub(super) fn mark_of(folder: &Path) -> String {
-    format!("@{:08x}", xxh3_64(folder.as_os_str().as_bytes()) >> 32)
+    format!("@{:08x}", xxh3_64(folder.as_os_str().as_encoded_bytes()) >> 32)
 }
 
 /// Reads the found files of a folder, and notes that all of it was read.

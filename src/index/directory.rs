@@ -15,7 +15,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, TryLockError};
 use std::io::{self, BufWriter, Read as _, Write};
-use std::os::fd::AsRawFd as _;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -29,7 +28,7 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::io_cause;
 use crate::store::{FileStat, Folder};
-use crate::system;
+use crate::system::posix::place_of_open;
 
 /// Raised whenever the form of files changes.
 pub(super) const VERSION: u32 = 3;
@@ -192,8 +191,8 @@ fn name(path: &Path) -> &str {
 /// gets the path of the open file. Each file has a directory of its own, because a directory caches maps by path, and
 /// the next file may get the same number.
 fn map(file: &File) -> Option<Arc<dyn FileHandle>> {
-    let number = file.as_raw_fd().to_string();
-    MmapDirectory::open(system::open_files()).ok()?.get_file_handle(Path::new(&number)).ok()
+    let (folder, name) = place_of_open(file)?;
+    MmapDirectory::open(folder).ok()?.get_file_handle(Path::new(&name)).ok()
 }
 
 impl Directory for CacheDirectory {

@@ -9,7 +9,6 @@
 //! table was written is in a file of such frames that all of them share.
 
 use std::fs::File;
-use std::os::unix::fs::FileExt as _;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -21,6 +20,7 @@ use crate::entry::knowledge::is_rule;
 use crate::entry::path::files_and_patterns;
 use crate::entry::{Head, Id};
 use crate::store::{SHORT_SUM, SealKey};
+use crate::system::posix::FileExt as _;
 use crate::text::{fold, nfc};
 
 /// What the file begins with: its form.

@@ -8,7 +8,6 @@
 
 use std::fs::{File, TryLockError};
 use std::io::{self, Read as _};
-use std::os::unix::fs::FileExt as _;
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
@@ -18,6 +17,7 @@ use serde_json::value::RawValue;
 use crate::error::{Error, Result};
 use crate::git::WorkTree;
 use crate::store::{Lock, SealKey};
+use crate::system::posix::FileExt as _;
 use crate::workspace::Workspace;
 
 /// The folder of the files that [`update`] changes, below `state/`.

@@ -6,6 +6,8 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use crate::system::posix::process::geteuid;
+
 /// The name of the folder in the user's state folder, and the prefix of the one for temporary files.
 pub(super) const NAME: &str = "ralph-memory";
 
@@ -40,7 +42,7 @@ impl StateFolders {
         let set = |name: &str| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
         let state = set("XDG_STATE_HOME").or_else(|| set("HOME").map(|home| home.join(".local").join("state")));
         let temporary = set("TMPDIR").unwrap_or_else(|| PathBuf::from("/tmp"));
-        let own = format!("{NAME}-{}", rustix::process::geteuid().as_raw());
+        let own = format!("{NAME}-{}", geteuid().as_raw());
         StateFolders(state.map(|state| state.join(NAME)).into_iter().chain([temporary.join(own)]).collect())
     }
 

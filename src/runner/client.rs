@@ -4,13 +4,13 @@
 
 use std::fs::File;
 use std::io::Read as _;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use super::command::CommandLine;
 use super::process::{INSTALL_IT, not_executable};
 use crate::error::{Error, Result};
 use crate::journal::strategy::MODELS_OF;
+use crate::system::posix::program_at;
 use crate::text::for_terminal;
 
 /// Shells whose `-c` has a script.
@@ -46,7 +46,7 @@ impl CommandLine {
                 let message = format!("there is no command `{program}`, which `{}` names", self.option());
                 return Err(Error::unusable(message, INSTALL_IT));
             };
-            if !is_program(&path) {
+            if program_at(path).is_none() {
                 return Err(not_executable(&program));
             }
         }
@@ -203,15 +203,13 @@ fn path_of(program: &str, folder: &Path) -> Option<PathBuf> {
         return Some(folder.join(program)).filter(|path| path.exists());
     }
     let path = std::env::var_os("PATH").unwrap_or_else(|| DEFAULT_PATH.into());
-    std::env::split_paths(&path).map(|place| folder.join(place).join(program)).find(|path| is_program(path))
-}
-
-fn is_program(path: &Path) -> bool {
-    path.metadata().is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
+    std::env::split_paths(&path).map(|place| folder.join(place).join(program)).find_map(program_at)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
     use super::*;
 
     fn command(text: &str) -> CommandLine {

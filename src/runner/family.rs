@@ -5,8 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use rustix::process::{Pid, Signal, kill_process, kill_process_group};
-
+use crate::system::posix::process::{Pid, Signal, kill_process, kill_process_group};
 use crate::system::{self, ProcessStat};
 
 /// A command that is running.

@@ -10,13 +10,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, SystemTime};
 
-use rustix::process::Signal;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use signal_hook::iterator::Signals;
-
 use super::family::ProcessFamily;
 use crate::error::Result;
 use crate::system;
+use crate::system::posix::process::Signal;
+use crate::system::posix::signals::{SIGHUP, SIGINT, SIGTERM, Signals};
 
 /// How long the program continues after the second signal.
 const GRACE: Duration = Duration::from_secs(2);

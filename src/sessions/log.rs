@@ -1,13 +1,13 @@
 //! When each client's hooks last acted, and their last errors, for `check`.
 
 use std::collections::BTreeMap;
-use std::os::unix::fs::FileExt as _;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
 use crate::recording::sealed;
+use crate::system::posix::FileExt as _;
 use crate::text::{for_terminal, shorten};
 use crate::workspace::Workspace;
 

@@ -10,6 +10,7 @@ use std::path::{Component, Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::SetupScope;
+use crate::system::posix::slashed;
 
 /// A folder below which a client has files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -148,7 +149,7 @@ impl Bases {
         if below.components().any(|part| part == Component::Normal(".git".as_ref())) {
             return Err("a link in its path leads into `.git`".to_owned());
         }
-        let path = below.to_str().ok_or("its path is not UTF-8")?.to_owned();
+        let path = slashed(&below).ok_or("its path is not UTF-8")?;
         Ok(ClientPlace { root, path })
     }
 }

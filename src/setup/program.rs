@@ -1,10 +1,10 @@
 //! The name by which clients call this program.
 
 use std::ffi::OsStr;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use super::hook_line::PROGRAM;
+use crate::system::posix::program_at;
 
 /// Returns the name for files of the user's own, and what is doubtful about it: the bare name if `PATH` finds this
 /// program by it, else the full path as it is known. Links in the path stay: a package manager changes them with each
@@ -38,22 +38,18 @@ pub(super) fn program_name(started: &Path, path: Option<&OsStr>) -> Result<(Stri
 /// Returns the first program of this name in the folders of `PATH`.
 pub(super) fn find_in(path: Option<&OsStr>, name: &str) -> Option<PathBuf> {
     let folders = std::env::split_paths(path?).filter(|folder| folder.is_absolute());
-    folders.map(|folder| folder.join(name)).find(|program| is_program(program))
+    folders.map(|folder| folder.join(name)).find_map(program_at)
 }
 
 /// Returns whether a program that an entry runs can be run, as far as its name says.
 pub(super) fn runs(program: &str, path: Option<&OsStr>) -> bool {
-    if program.contains('/') { is_program(Path::new(program)) } else { find_in(path, program).is_some() }
-}
-
-fn is_program(path: &Path) -> bool {
-    path.metadata().is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+    if program.contains('/') { program_at(program.into()).is_some() } else { find_in(path, program).is_some() }
 }
 
 #[cfg(test)]
 mod tests {
     use std::fs;
-    use std::os::unix::fs::symlink;
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
 
     use super::*;
 

@@ -95,8 +95,7 @@ pub(super) fn fingerprint(text: &str) -> String {
 
 /// Returns the name of the record of a project, or of a home.
 fn file_name(scope: SetupScope, folder: &Path) -> String {
-    use std::os::unix::ffi::OsStrExt as _;
-    format!("{PREFIX}{}-{:016x}.json", scope.as_str(), xxh3_64(folder.as_os_str().as_bytes()))
+    format!("{PREFIX}{}-{:016x}.json", scope.as_str(), xxh3_64(folder.as_os_str().as_encoded_bytes()))
 }
 
 fn read(state: &Path, name: &str) -> Option<SetupRecord> {

@@ -12,7 +12,6 @@ use std::fs::{File, canonicalize};
 use std::io;
 use std::path::PathBuf;
 
-use rustix::fs::OFlags;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::folder::{FileKind, FileStat, is_missing, is_outside};
@@ -20,6 +19,7 @@ use super::layout::Store;
 use super::lock::LOCK;
 use super::seal::{SUM_BYTES, SealKey};
 use super::user_key::{UserKey, place_of_file};
+use crate::system::posix::fs::OFlags;
 
 /// The name of the file, in `cache/`.
 const ANCHOR: &str = "anchor";
@@ -76,9 +76,8 @@ impl Store {
     }
 
     fn state_key_of(&self, lock: &File, user_key: SealKey) -> io::Result<SealKey> {
-        let stat = lock.metadata()?;
         let memory = || canonicalize(self.memory()).unwrap_or_else(|_| self.memory().to_owned());
-        Ok(user_key.derive("state", &place_of_file(&stat, memory)))
+        Ok(user_key.derive("state", &place_of_file(lock, memory)?))
     }
 
     /// Returns the key of the cache's files that were written here. The key is as short and fast as the checksums that it

@@ -6,8 +6,8 @@
 use std::fs::File;
 use std::io;
 
-use rustix::fs::{XattrFlags, fgetxattr, flistxattr, fremovexattr, fsetxattr};
-use rustix::io::Errno;
+use crate::system::posix::fs::{XattrFlags, fgetxattr, flistxattr, fremovexattr, fsetxattr};
+use crate::system::posix::io::Errno;
 
 /// The attribute of a POSIX access control list.
 const ACCESS: &str = "system.posix_acl_access";
@@ -43,7 +43,7 @@ pub(super) fn copy_attributes(old: &File, new: &File) -> io::Result<()> {
 }
 
 /// Returns what `read` writes into a buffer that is large enough.
-fn grown(read: impl Fn(&mut [u8]) -> rustix::io::Result<usize>) -> Option<Vec<u8>> {
+fn grown(read: impl Fn(&mut [u8]) -> Result<usize, Errno>) -> Option<Vec<u8>> {
     /// The largest size that the system allows.
     const MOST: usize = 64 * 1024;
     let mut buffer = vec![0; 1024];

@@ -8,14 +8,13 @@ use std::fs::File;
 use std::io;
 use std::path::PathBuf;
 
-use rustix::fs::{AtFlags, OFlags, unlinkat};
-
 use super::folder::{FileKind, Folder, explain};
 use super::layout::{Store, from_root};
 use super::lock::{Guarded, Lock};
 use super::sweep::is_alive;
 use super::visit::{MAX_DEPTH, Visited};
 use crate::error::Result;
+use crate::system::posix::fs::{AtFlags, OFlags, unlinkat};
 
 /// Where git works, below `state/`, and where it puts objects there.
 const SCRATCH: &str = "state/git";

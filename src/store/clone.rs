@@ -3,16 +3,15 @@
 //! It is found by reading `.git`, without a process or a variable. A `.git` file may come with an unpacked archive, and must
 //! not lead to another project, so a repository counts only if it points back at the work tree.
 
-use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::Read as _;
-use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{Mode, OFlags, open};
-use rustix::process::geteuid;
 use xxhash_rust::xxh3::xxh3_128;
+
+use crate::system::posix::fs::{Mode, OFlags, open, stat};
+use crate::system::posix::os_string;
+use crate::system::posix::process::geteuid;
 
 /// The longest file of git that is read, in bytes: each contains one path.
 const MAX_GIT_FILE: u64 = 8 * 1024;
@@ -33,7 +32,7 @@ impl GitClone {
     pub(super) fn of(root: &Path) -> Option<GitClone> {
         let root = root.canonicalize().ok()?;
         let top = root.ancestors().find(|folder| git_dir(folder).is_some())?;
-        let place = root.strip_prefix(top).ok()?.as_os_str().as_bytes();
+        let place = root.strip_prefix(top).ok()?.as_os_str().as_encoded_bytes();
         let key = xxh3_128(&[place, b"\0", geteuid().as_raw().to_string().as_bytes()].concat());
         let (own, common) = folders(top)?;
         let tree = if own == common { None } else { tree_name(&own) };
@@ -51,7 +50,7 @@ impl GitClone {
 
 /// Returns the name of a linked work tree, and the inode number of git's folder for it: another tree may get the name later.
 fn tree_name(own: &Path) -> Option<String> {
-    Some(format!("{}-{}", own.file_name()?.to_str()?, own.metadata().ok()?.ino()))
+    Some(format!("{}-{}", own.file_name()?.to_str()?, stat(own).ok()?.st_ino))
 }
 
 /// Returns git's folder of the work tree with this top, and the common one, if they point back at the work tree.
@@ -98,5 +97,5 @@ fn pointed_at(path: &Path, word: &str) -> Option<PathBuf> {
     file.take(MAX_GIT_FILE).read_to_end(&mut bytes).ok()?;
     let end = bytes.iter().rposition(|byte| !matches!(byte, b'\n' | b'\r'))?;
     let target = bytes[..=end].strip_prefix(word.as_bytes())?;
-    Some(path.parent()?.join(OsStr::from_bytes(target)))
+    Some(path.parent()?.join(os_string(target.to_vec())))
 }

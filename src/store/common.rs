@@ -6,13 +6,9 @@
 
 use std::fs::File;
 use std::io;
-use std::os::fd::AsFd as _;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
-
-use rustix::fs::Mode;
-use rustix::process::geteuid;
 
 use super::clone::GitClone;
 use super::folder::{Folder, foreign_folder, split};
@@ -21,6 +17,9 @@ use super::temp::{Durability, rename_new, temporary_name};
 use super::user_key::{UserKey, place_of_file};
 use crate::entry::MAX_FILE_BYTES;
 use crate::entry::path::{COPIES, is_copy};
+use crate::system::posix::fd::AsFd as _;
+use crate::system::posix::fs::Mode;
+use crate::system::posix::process::geteuid;
 
 /// The folder in git's common folder.
 const COMMON: &str = "ralph-memory";
@@ -104,6 +103,8 @@ impl CommonFolder {
         let unnamed = temporary_name();
         let folder = make(&above, &unnamed, Mode::RWXU)?;
         folder.write_private(SEAL, &seal(&key, clone, &folder)?, Durability::Synced)?;
+        // Windows renames and removes no folder that is open.
+        drop(folder);
         match rename_new((&above, &unnamed), (&above, name)) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => above.remove_any(&unnamed)?,
             renamed => renamed?,
@@ -140,6 +141,7 @@ impl CommonFolder {
             }
         };
         let moved: Vec<bool> = paths.iter().map(move_file).collect::<io::Result<_>>()?;
+        drop(from);
         if moved.into_iter().all(|is_moved| is_moved) { above.remove_any(former) } else { Ok(()) }
     }
 
@@ -199,8 +201,8 @@ fn is_sealed(key: &SealKey, clone: &GitClone, folder: &Folder) -> io::Result<boo
 
 /// Returns the content of the seal of a folder that this user made.
 fn seal(key: &SealKey, clone: &GitClone, folder: &Folder) -> io::Result<Vec<u8>> {
-    let stat = File::from(folder.as_fd().try_clone_to_owned()?).metadata()?;
-    Ok(key.derive("copies", &place_of_file(&stat, || clone.common.join(name_of(clone, key)))).line(b""))
+    let opened = File::from(folder.as_fd().try_clone_to_owned()?);
+    Ok(key.derive("copies", &place_of_file(&opened, || clone.common.join(name_of(clone, key)))?).line(b""))
 }
 
 /// Returns the path below the folder of the copies, if this path names something there.

@@ -12,7 +12,6 @@ use std::io;
 use std::time::SystemTime;
 
 use chrono::{DateTime, Utc};
-use rustix::fs::{Mode, OFlags};
 
 use super::common::path_of_copy;
 use super::folder::{FileKind, Folder, explain, split};
@@ -23,6 +22,7 @@ use super::write::Created;
 use crate::entry::path::COPIES;
 use crate::entry::{MAX_FILE_BYTES, read};
 use crate::error::Result;
+use crate::system::posix::fs::{Mode, OFlags};
 
 /// The folder of the entries of linked work trees.
 pub(crate) const TREES: &str = "trees";
@@ -64,7 +64,7 @@ impl Store {
     /// it cannot have a copy.
     pub(super) fn claim(&self, path: &str, bytes: &[u8]) -> Option<Created> {
         let (folder, name) = self.make_copy_parent(path).ok()?;
-        let mode = Access::Mode(PRIVATE_FILE.as_raw_mode());
+        let mode = Access::Mode(PRIVATE_FILE);
         let created = folder.create_file(name, bytes, mode, Durability::Synced).ok()?;
         if created == Created::Made {
             let _ = folder.remove_file(&tombstone(name));

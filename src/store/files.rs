@@ -6,10 +6,6 @@
 
 use std::fs::File;
 use std::io::{self, Write as _};
-use std::os::fd::AsFd as _;
-
-use rustix::fs::{AtFlags, OFlags, openat, renameat, unlinkat};
-use rustix::io::Errno;
 
 use super::folder::{FileKind, Folder, check_name, check_path, regular, split};
 use super::make_folders::NEW_FOLDER;
@@ -17,6 +13,9 @@ use super::private::make_private;
 use super::temp::{Access, Durability, PRIVATE_FILE, Temp, rename_new};
 use super::visit::MAX_DEPTH;
 use super::write::Created;
+use crate::system::posix::fd::AsFd as _;
+use crate::system::posix::fs::{AtFlags, OFlags, openat, renameat, unlinkat};
+use crate::system::posix::io::Errno;
 
 impl Folder {
     /// Creates a file of this name that only this user can read, and opens it for writing.
@@ -36,7 +35,7 @@ impl Folder {
     /// Those of [`Folder::open_file`].
     pub(crate) fn open_lock_file(&self, name: &str) -> io::Result<File> {
         let file = self.open_private(name, OFlags::RDWR)?;
-        make_private(file.as_fd(), 0o600)?;
+        make_private(file.as_fd(), PRIVATE_FILE)?;
         Ok(file)
     }
 
@@ -83,7 +82,7 @@ impl Folder {
     /// Does the same, and makes the file durable if `durability` asks for it.
     pub(super) fn write_private(&self, name: &str, bytes: &[u8], durability: Durability) -> io::Result<()> {
         check_name(name)?;
-        let temp = Temp::write(self, bytes, Access::Mode(PRIVATE_FILE.as_raw_mode()), durability)?;
+        let temp = Temp::write(self, bytes, Access::Mode(PRIVATE_FILE), durability)?;
         renameat(self, temp.name(), self, name)?;
         temp.keep();
         if durability == Durability::Synced {

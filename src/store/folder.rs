@@ -6,17 +6,17 @@
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat, fstat, openat, statat};
-use rustix::io::Errno;
-use rustix::process::geteuid;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
 use crate::system;
+use crate::system::posix::fd::{AsFd, BorrowedFd, OwnedFd};
+use crate::system::posix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat, fstat, open, openat, statat};
+use crate::system::posix::io::Errno;
+use crate::system::posix::process::geteuid;
+use crate::system::posix::{os_string, sync_folder};
 
 /// The kind of a directory entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -142,7 +142,7 @@ impl Folder {
     /// Opens a folder by a path from the user, and follows links in it.
     pub(crate) fn open(path: &Path) -> io::Result<Folder> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        Ok(Folder::from(rustix::fs::open(path, flags, Mode::empty())?))
+        Ok(Folder::from(open(path, flags, Mode::empty())?))
     }
 
     /// Does the same, and creates the missing parts of the path.
@@ -158,7 +158,7 @@ impl Folder {
     /// `PermissionDenied` if it belongs to another user, and those of the file system.
     pub(super) fn open_own(path: &Path) -> io::Result<Folder> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let folder = Folder::from(rustix::fs::open(path, flags, Mode::empty())?);
+        let folder = Folder::from(open(path, flags, Mode::empty())?);
         if folder.owner()? == geteuid().as_raw() { Ok(folder) } else { Err(foreign_folder()) }
     }
 
@@ -231,15 +231,15 @@ impl Folder {
             if name == b"." || name == b".." {
                 continue;
             }
-            let name = OsStr::from_bytes(name);
+            let name = os_string(name.to_vec());
             let kind = match found.file_type() {
-                FileType::Unknown => match self.stat_of_os(name) {
+                FileType::Unknown => match self.stat_of_os(&name) {
                     Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                     stat => stat?.kind,
                 },
                 file_type => FileKind::from_raw(file_type),
             };
-            listing.push((name.to_owned(), kind));
+            listing.push((name, kind));
         }
         Ok(listing)
     }
@@ -251,7 +251,7 @@ impl Folder {
 
     /// Makes changes to the names in this folder durable.
     pub(super) fn sync(&self) -> io::Result<()> {
-        match File::from(self.descriptor.try_clone()?).sync_all() {
+        match sync_folder(&self.descriptor) {
             // Some network and FUSE file systems cannot sync folders.
             Err(error) if is_unsupported(&error) => Ok(()),
             result => result,
@@ -330,7 +330,9 @@ pub(super) fn check_path(path: &str) -> io::Result<()> {
 
 /// Refuses anything but a single name.
 pub(super) fn check_name(name: &str) -> io::Result<()> {
-    if matches!(name, "" | "." | "..") || name.bytes().any(|byte| matches!(byte, b'/' | 0)) {
+    // On Windows, a name has no other separator either, and no stream.
+    let is_special = |byte| matches!(byte, b'/' | 0) || cfg!(windows) && matches!(byte, b'\\' | b':');
+    if matches!(name, "" | "." | "..") || name.bytes().any(is_special) {
         return Err(FileRefusal::Path.error());
     }
     Ok(())

@@ -7,14 +7,13 @@ use std::ffi::OsStr;
 use std::io;
 use std::path::Path;
 
-use rustix::fs::{AtFlags, renameat, unlinkat};
-
 use super::folder::{FileKind, Folder, check_path, explain, is_missing, split};
 use super::layout::{MEMORY, Store};
 use super::make_folders::NEW_FOLDER;
 use super::temp::{Access, Durability, rename_new, try_rename_new};
 use super::write::Created;
 use crate::error::{IoContext as _, Result};
+use crate::system::posix::fs::{AtFlags, renameat, unlinkat};
 
 /// Where skills are now, and where earlier programs kept them; relative to the root.
 const SKILLS: &str = ".claude/skills";
@@ -97,6 +96,7 @@ impl Store {
             }
         }
         if left.is_empty() {
+            drop(old);
             let memory = self.folder("").map_err(failed)?;
             // Another program may have put a file there in the meantime, which stays.
             let _ = unlinkat(&memory, "skills", AtFlags::REMOVEDIR);

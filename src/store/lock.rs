@@ -6,15 +6,17 @@
 use std::fs::File;
 use std::fs::TryLockError;
 use std::io;
-use std::os::fd::AsFd as _;
-use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::time::{Duration, Instant};
 
-use super::folder::{Folder, explain};
+use super::folder::{FileStat, Folder, explain};
 use super::layout::Store;
 use super::operation_log::{NAMELESS, OperationScope};
 use super::private::make_private;
 use crate::error::{Error, Result};
+use crate::system::posix::FileExt as _;
+use crate::system::posix::fd::AsFd as _;
+use crate::system::posix::fs::{Mode, Stat, fstat};
+use crate::system::posix::host;
 
 /// The name of a lock file, in its folder.
 pub(super) const LOCK: &str = "lock";
@@ -119,7 +121,7 @@ impl Store {
         loop {
             let open = || {
                 let folder = self.make_folders(folder)?;
-                make_private(folder.as_fd(), 0o700)?;
+                make_private(folder.as_fd(), Mode::RWXU)?;
                 Ok((folder.open_lock_file(name)?, folder))
             };
             let (file, folder) = open().map_err(|error| explain("lock", &path, error))?;
@@ -207,9 +209,7 @@ impl Drop for Lock {
 
 /// Writes the holder's text. A failure is harmless: a message then names no holder.
 fn introduce(file: &File) {
-    let system = rustix::system::uname();
-    let host = system.nodename().to_string_lossy();
-    let message = format!("pid {} on {host} ({})\n", std::process::id(), command());
+    let message = format!("pid {} on {} ({})\n", std::process::id(), host(), command());
     let _ = file.set_len(0);
     let _ = file.write_all_at(message.as_bytes(), 0);
 }
@@ -217,8 +217,8 @@ fn introduce(file: &File) {
 /// Returns whether the open file is deleted. Both signs are checked, because some file systems count no links, and some
 /// have no stable numbers.
 fn is_removed(folder: &Folder, name: &str, file: &File) -> bool {
-    file.metadata()
-        .is_ok_and(|open| open.nlink() == 0 && folder.stat_of(name).map_or(true, |named| named.ino != open.ino()))
+    let is_other = |open: &Stat| folder.stat_of(name).map_or(true, |named| named.ino != FileStat::from_raw(open).ino);
+    fstat(file).is_ok_and(|open| open.st_nlink == 0 && is_other(&open))
 }
 
 /// Returns the program's name and its command, without other arguments: those may contain anything.

@@ -2,12 +2,11 @@
 
 use std::io;
 
-use rustix::fs::{Mode, mkdirat};
-use rustix::io::Errno;
-
 use super::folder::{Folder, check_path, split};
 use super::layout::Store;
 use super::temp::Durability;
+use crate::system::posix::fs::{Mode, mkdirat};
+use crate::system::posix::io::Errno;
 
 /// The mode of a new folder, before the process's umask.
 pub(super) const NEW_FOLDER: Mode = Mode::from_raw_mode(0o777);

@@ -8,14 +8,13 @@
 use std::io;
 use std::path::Path;
 
-use rustix::fs::{AtFlags, accessat, statat};
-use rustix::io::Errno;
-
 use super::folder::{Folder, parent_of};
 use super::read::Unreadable;
 use super::replace_file::{ExchangeResult, WriteStep, put_back, replace_in};
 use crate::error::{self, Error};
 use crate::system;
+use crate::system::posix::fs::{Access, AtFlags, accessat, statat};
+use crate::system::posix::io::Errno;
 
 /// The largest file that [`write_file`] replaces, in bytes.
 const MAX_REPLACED: usize = 64 * 1024 * 1024;
@@ -87,7 +86,7 @@ impl Folder {
         let (folder, name) = self.parent(path)?;
         let mode = statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW)?.st_mode;
         let is_denied = |name: &str| {
-            let answer = accessat(&folder, name, rustix::fs::Access::WRITE_OK, AtFlags::EACCESS);
+            let answer = accessat(&folder, name, Access::WRITE_OK, AtFlags::EACCESS);
             matches!(answer, Err(Errno::ACCESS | Errno::ROFS))
         };
         Ok(if mode & 0o222 == 0 || is_denied(name) {

@@ -5,15 +5,14 @@
 
 use std::fs::{DirBuilder, File};
 use std::io::{self, Read as _};
-use std::os::fd::{AsFd as _, BorrowedFd};
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
-
-use rustix::fs::{Mode, OFlags, fchmod, fstat, open};
-use rustix::process::geteuid;
 
 use super::folder::{FileRefusal, Folder, foreign_folder, is_missing, parent_of, regular};
 use super::temp::{Durability, rename_new};
+use crate::system::posix::fd::{AsFd as _, BorrowedFd};
+use crate::system::posix::fs::{Mode, OFlags, fchmod, fstat, open};
+use crate::system::posix::process::geteuid;
+use crate::system::posix::{DirBuilderExt as _, MetadataExt as _};
 
 /// The mode of folders that are created.
 const FOLDER: u32 = 0o700;
@@ -48,7 +47,7 @@ pub(super) fn make_own_folder(folder: &Path) -> io::Result<Folder> {
         }
         opened => opened?,
     };
-    make_private(opened.as_fd(), FOLDER)?;
+    make_private(opened.as_fd(), Mode::RWXU)?;
     Ok(opened)
 }
 
@@ -57,10 +56,10 @@ pub(super) fn make_own_folder(folder: &Path) -> io::Result<Folder> {
 /// # Errors
 ///
 /// Those of the file system.
-pub(super) fn make_private(opened: BorrowedFd<'_>, mode: u32) -> io::Result<()> {
+pub(super) fn make_private(opened: BorrowedFd<'_>, mode: Mode) -> io::Result<()> {
     let stat = fstat(opened)?;
     if stat.st_mode & 0o077 != 0 && stat.st_uid == geteuid().as_raw() {
-        fchmod(opened, Mode::from_raw_mode(mode))?;
+        fchmod(opened, mode)?;
     }
     Ok(())
 }

@@ -8,12 +8,11 @@ use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::PathBuf;
 
-use rustix::fs::OFlags;
-use rustix::io::Errno;
-
 use super::folder::{FileRefusal, FileStat, Folder, is_errno, is_missing, is_outside, regular};
 use crate::entry::MAX_FILE_BYTES;
 use crate::error::Error;
+use crate::system::posix::fs::OFlags;
+use crate::system::posix::io::Errno;
 
 /// The bytes of one file.
 #[derive(Debug, Clone, PartialEq, Eq)]

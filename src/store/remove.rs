@@ -4,7 +4,6 @@
 
 use std::collections::BTreeSet;
 
-use rustix::fs::{AtFlags, Stat, fstat, unlinkat};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::folder::{explain, split};
@@ -15,6 +14,7 @@ use super::read::Unreadable;
 use super::replace_file::remove_if;
 use crate::entry::MAX_FILE_BYTES;
 use crate::error::{Error, Result};
+use crate::system::posix::fs::{AtFlags, Stat, fstat, unlinkat};
 
 impl Store {
     /// Removes these files, each of which must have this fingerprint, and makes that durable. Where it `forgets` attempts,

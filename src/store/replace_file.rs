@@ -6,10 +6,9 @@
 
 use std::io;
 
-use rustix::fs::{AtFlags, renameat, unlinkat};
-
 use super::folder::Folder;
 use super::temp::{Access, Durability, Temp, exchange, exchange_name, rename_new, temporary_name};
+use crate::system::posix::fs::{AtFlags, renameat, unlinkat};
 
 /// The step of a replacement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,6 +49,8 @@ pub(super) fn replace_in<'a>(
 ) -> io::Result<ExchangeResult<'a>> {
     let Some(like) = folder.holds(name, expected)? else { return Ok(ExchangeResult::Refused) };
     let mut temp = Temp::write(folder, new, Access::Like(&like), Durability::Synced)?;
+    // Windows does not always replace a file that is open.
+    drop(like);
     temp.announce_exchange(name, expected, new)?;
     step(WriteStep::Written)?;
     if folder.holds(name, expected)?.is_none() {

@@ -3,10 +3,8 @@
 
 use std::fs::{Metadata, TryLockError};
 use std::io;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
-use rustix::fs::{Access, AtFlags, accessat};
 use walkdir::{DirEntry, WalkDir};
 
 use super::folder::{is_missing, is_outside};
@@ -15,6 +13,9 @@ use super::lock::{Guarded, LOCK, holder};
 use super::name::is_conflict;
 use super::sweep::is_alive;
 use super::temp::Leftover;
+use crate::system::posix::MetadataExt as _;
+use crate::system::posix::fs::{Access, AtFlags, accessat};
+use crate::system::posix::slashed;
 
 /// How many folders deep the search goes; no entry is deeper.
 const MAX_DEPTH: usize = 34;
@@ -152,7 +153,7 @@ impl Store {
 
 /// Returns a path relative to `.ralph/`. Names that this program gives are UTF-8, and the check reports others.
 fn below(memory: &Path, path: &Path) -> Option<String> {
-    path.strip_prefix(memory).ok()?.to_str().filter(|path| !path.is_empty()).map(str::to_owned)
+    slashed(path.strip_prefix(memory).ok()?).filter(|path| !path.is_empty())
 }
 
 impl Survey {

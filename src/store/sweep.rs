@@ -6,7 +6,6 @@
 use std::io;
 
 use chrono::{DateTime, Utc};
-use rustix::process::{Pid, test_kill_process};
 
 use super::folder::{FileKind, FileStat, Folder, explain, is_missing, is_outside, split};
 use super::layout::Store;
@@ -16,6 +15,8 @@ use super::visit::{MAX_DEPTH, Visited, join};
 use crate::entry::MAX_FILE_BYTES;
 use crate::entry::path::{ARCHIVED_COPIES, COPIES};
 use crate::error::Result;
+use crate::system::posix::io::Errno;
+use crate::system::posix::process::{Pid, test_kill_process};
 
 /// The folders in which temporary files are written under the entry lock. While this process holds the lock, no other
 /// process uses such a file.
@@ -159,5 +160,5 @@ fn time_of(stat: FileStat) -> DateTime<Utc> {
 /// Returns whether a process with this id is running, or may be running, on this machine.
 pub(super) fn is_alive(process: u32) -> bool {
     let pid = i32::try_from(process).ok().and_then(Pid::from_raw);
-    pid.is_some_and(|pid| test_kill_process(pid) != Err(rustix::io::Errno::SRCH))
+    pid.is_some_and(|pid| test_kill_process(pid) != Err(Errno::SRCH))
 }

@@ -8,12 +8,14 @@ use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::io::{self, Write as _};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use rustix::fs::{AtFlags, Gid, Mode, OFlags, Uid, fchmod, fchown, fstat, linkat, openat, renameat, unlinkat};
-use rustix::io::Errno;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::folder::{Folder, is_errno, is_unsupported};
 use super::name::MAX_NAME_BYTES;
+use crate::system::posix::fs::{
+    AtFlags, Gid, Mode, OFlags, Uid, fchmod, fchown, fstat, linkat, openat, renameat, unlinkat,
+};
+use crate::system::posix::io::Errno;
 use crate::system::{self, RenameKind};
 use crate::text::floor;
 
@@ -39,7 +41,7 @@ pub(super) enum Access<'a> {
     /// Anyone whom the umask allows.
     New,
     /// At most those whom both this mode and the umask allow.
-    Mode(u32),
+    Mode(Mode),
     /// The same as for this open file: its mode, its extended attributes, and its owner if the system allows it.
     Like(&'a File),
 }
@@ -113,7 +115,7 @@ impl Drop for Temp<'_> {
 pub(super) fn first_mode(access: Access<'_>) -> Mode {
     match access {
         Access::New => NEW_FILE,
-        Access::Mode(mode) => Mode::from_bits_truncate(mode & 0o777),
+        Access::Mode(mode) => mode,
         // It gets its mode after its access control list; until then, its group bits would be the mask of that list.
         Access::Like(_) => PRIVATE_FILE,
     }

@@ -5,6 +5,8 @@
 
 use std::path::Path;
 
+use crate::system::posix::process::geteuid;
+
 /// Whose memories are used.
 #[derive(Debug, Clone, Copy)]
 pub struct Trust<'a> {
@@ -26,7 +28,7 @@ impl<'a> Trust<'a> {
     /// Returns the rules for this process, with these folders of the settings.
     pub fn of_process(safe: &'a [String]) -> Trust<'a> {
         let sudo_uid = std::env::var("SUDO_UID").ok();
-        Trust::new(rustix::process::geteuid().as_raw(), sudo_uid.as_deref(), safe)
+        Trust::new(geteuid().as_raw(), sudo_uid.as_deref(), safe)
     }
 
     /// Returns whether the memories of this user are trusted.

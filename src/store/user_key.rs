@@ -4,22 +4,20 @@
 //! whoever creates a file system chooses them. The key is outside of every project, in the user's own folder, and is
 //! read only if nobody else could have read or written it.
 
-use std::fs::Metadata;
+use std::fs::File;
 use std::io::{self, Read as _};
-use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::UNIX_EPOCH;
-
-use rustix::fs::{Mode, fstat};
-use rustix::io::Errno;
-use rustix::process::geteuid;
 
 use super::folder::{Folder, is_errno};
 use super::private::make_own_folder;
 use super::seal::{SUM_BYTES, SealKey};
 use super::temp::{Access, Durability, PRIVATE_FILE};
+use crate::system::posix::file_id;
+use crate::system::posix::fs::{Access as AccessKind, Mode, access, fstat};
+use crate::system::posix::io::Errno;
+use crate::system::posix::process::geteuid;
 
 /// The name of the file.
 const KEY: &str = "key";
@@ -85,9 +83,7 @@ impl UserKey {
             if !nearest.is_dir() {
                 return Some(io::ErrorKind::NotADirectory.into());
             }
-            rustix::fs::access(nearest, rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK)
-                .err()
-                .map(io::Error::from)
+            access(nearest, AccessKind::WRITE_OK | AccessKind::EXEC_OK).err().map(io::Error::from)
         };
         if self.kept().is_some() {
             return None;
@@ -146,7 +142,7 @@ fn make(folder: &Path) -> io::Result<SealKey> {
             key => return key,
         }
     }
-    opened.create_file(KEY, &random()?, Access::Mode(PRIVATE_FILE.as_raw_mode()), Durability::Synced)?;
+    opened.create_file(KEY, &random()?, Access::Mode(PRIVATE_FILE), Durability::Synced)?;
     read(folder)
 }
 
@@ -162,9 +158,14 @@ fn random() -> io::Result<[u8; SUM_BYTES]> {
 }
 
 /// Returns what distinguishes a place with this file from every other, as [`place_of`] does.
-pub(super) fn place_of_file(stat: &Metadata, memory: impl Fn() -> PathBuf) -> Vec<u8> {
+///
+/// # Errors
+///
+/// Those of the file system.
+pub(super) fn place_of_file(file: &File, memory: impl Fn() -> PathBuf) -> io::Result<Vec<u8>> {
+    let stat = file.metadata()?;
     let born = stat.created().ok().and_then(|born| born.duration_since(UNIX_EPOCH).ok());
-    place_of(stat.ino(), born.map(|born| born.as_nanos()), memory)
+    Ok(place_of(file_id(file, &stat)?.1, born.map(|born| born.as_nanos()), memory))
 }
 
 /// Returns what distinguishes the folder with this lock file from every other: the file's inode number and birth time,
@@ -172,7 +173,7 @@ pub(super) fn place_of_file(stat: &Metadata, memory: impl Fn() -> PathBuf) -> Ve
 fn place_of(ino: u64, born: Option<u128>, memory: impl Fn() -> PathBuf) -> Vec<u8> {
     match born {
         Some(born) => format!("{ino} {born}").into_bytes(),
-        None => [format!("{ino} at ").as_bytes(), memory().as_os_str().as_bytes()].concat(),
+        None => [format!("{ino} at ").as_bytes(), memory().as_os_str().as_encoded_bytes()].concat(),
     }
 }
 

@@ -7,7 +7,6 @@
 use std::io;
 
 use chrono::{DateTime, Utc};
-use rustix::fs::Mode;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::common::path_of_copy;
@@ -21,6 +20,8 @@ use super::replace_file::{ExchangeResult, WriteStep, put_back, replace_in};
 use super::temp::{Access, Durability, rename_new};
 use crate::entry::MAX_FILE_BYTES;
 use crate::error::{Error, Result};
+use crate::system::posix::fs::Mode;
+use crate::system::posix::permissions;
 
 /// The result of creating a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,7 +70,7 @@ impl Store {
             return Ok(Created::Exists);
         }
         let change = LoggedChange::Create { path: path.to_owned(), after: xxh3_64(bytes) };
-        let access = mode.map_or(Access::New, Access::Mode);
+        let access = mode.map_or(Access::New, |mode| Access::Mode(permissions(mode)));
         let create = |()| folder.create_file(name, bytes, access, Durability::Synced);
         let created = self.before(&change, b"").and_then(create);
         match &created {

@@ -8,6 +8,7 @@ use crate::entry::EntrySummary;
 use crate::error::{Error, Problem, Result};
 use crate::settings::{Origin, Settings};
 use crate::store::{Store, Trust, Unreadable};
+use crate::system::posix::variable;
 
 /// What `show` takes before an id already.
 const RESERVED: [&str; 2] = ["task", "run"];
@@ -126,7 +127,7 @@ fn left_out(folder: &str, reason: impl std::fmt::Display) -> Problem {
 /// Returns the path with the user's home for a `~` at its beginning.
 fn at_home(folder: &str) -> PathBuf {
     let below = folder.strip_prefix('~').filter(|below| below.is_empty() || below.starts_with('/'));
-    let home = below.and_then(|below| Some((std::env::var_os("HOME")?, below)));
+    let home = below.and_then(|below| Some((variable("HOME")?, below)));
     home.map_or_else(|| folder.into(), |(home, below)| Path::new(&home).join(below.trim_start_matches('/')))
 }
 

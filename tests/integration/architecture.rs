@@ -52,7 +52,7 @@ const PURE_PARTS: [&str; 16] = [
     "src/workspace/watch/changes.rs",
 ];
 /// Crates that only some files may name.
-const CRATES: [(&str, &[&str]); 24] = [
+const CRATES: [(&str, &[&str]); 28] = [
     ("tantivy", &["src/index/"]),
     ("serde_yaml", &["src/entry/frontmatter.rs", "src/setup/yaml.rs"]),
     ("jsonc_parser", &["src/setup/json.rs"]),
@@ -79,7 +79,12 @@ const CRATES: [(&str, &[&str]); 24] = [
             "src/sessions/tool_call.rs",
         ],
     ),
-    ("signal_hook", &["src/bin/", "src/runner/interrupt.rs"]),
+    // What one system has and another does not.
+    ("rustix", &["src/system/"]),
+    ("signal_hook", &["src/system/"]),
+    ("ctrlc", &["src/system/windows/"]),
+    ("winapi_util", &["src/system/windows/"]),
+    ("bitflags", &["src/system/windows/"]),
     ("rmcp", &["src/bin/ralph-memory/mcp/"]),
     ("tokio", &["src/bin/ralph-memory/mcp/", "src/bin/ralph-memory/serve/"]),
     ("axum", &["src/bin/ralph-memory/serve/"]),
@@ -289,7 +294,7 @@ fn purity_faults(source: &Source) -> Vec<String> {
         .filter(|part| names_behind(code, "std").contains(*part))
         .map(|part| format!("{}: uses `std::{part}`", source.path))
         .collect();
-    for call in ["Instant::now", "SystemTime::now", "Utc::now", "Local::now", "RandomState", "rustix::"] {
+    for call in ["Instant::now", "SystemTime::now", "Utc::now", "Local::now", "RandomState", "posix::"] {
         if code.contains(call) {
             faults.push(format!("{}: uses `{call}`", source.path));
         }
@@ -306,6 +311,9 @@ fn crate_faults(source: &Source) -> Vec<String> {
             faults.push(format!("{}: names `{name}`", source.path));
         }
     }
+    if !source.path.starts_with("src/system/") && names_behind(source.before_tests(), "std").contains("os") {
+        faults.push(format!("{}: uses `std::os`, which is not the same on Windows", source.path));
+    }
     let runs = ["process::Command", "Command::new"].iter().any(|call| source.before_tests().contains(call));
     let homes = [
         "src/bin/ralph-memory/commands/edit.rs",
@@ -314,8 +322,8 @@ fn crate_faults(source: &Source) -> Vec<String> {
         "src/git/",
         "src/runner/process/",
         "src/import_export/sqlite.rs",
-        // `ps`, where there is no `/proc`.
-        "src/system.rs",
+        // `ps`, where there is no `/proc`, and what Windows has in the place of signals.
+        "src/system/",
     ];
     let may_run = homes.iter().any(|home| source.path.starts_with(home));
     if runs && !may_run {
@@ -328,7 +336,7 @@ fn crate_faults(source: &Source) -> Vec<String> {
 fn write_faults(source: &Source) -> Vec<String> {
     // The store alone calls what `system` has of that: below a folder that it opened.
     let is_writer = source.path.strip_prefix("src/store/").is_some_and(|file| WRITERS.contains(&file))
-        || source.path == "src/system.rs";
+        || source.path.starts_with("src/system/");
     if is_writer {
         return Vec::new();
     }
@@ -441,8 +449,14 @@ fn violations_are_detected() {
     assert_eq!(faults("src/entry/edit.rs", "serde_yaml::from_str(x)"), ["names `serde_yaml`"]);
     assert_eq!(faults("src/memory/mod.rs", "use anyhow::Result;"), ["names `anyhow`"]);
     assert_eq!(faults("src/store/mod.rs", "use std::process::Command;"), ["runs a program"]);
+    assert_eq!(faults("src/store/mod.rs", "use rustix::fs::Mode;"), ["names `rustix`"]);
+    let of_unix = ["uses `std::os`, which is not the same on Windows"];
+    assert_eq!(faults("src/store/mod.rs", "use std::os::unix::fs::MetadataExt as _;"), of_unix);
+    assert_eq!(faults("src/bin/ralph-memory/ui.rs", "std::os::fd::AsRawFd::as_raw_fd(file)"), of_unix);
+    assert_eq!(faults("src/system/unix.rs", "pub use std::os::fd;"), [""; 0]);
+    assert_eq!(faults("src/store/mod.rs", "#[cfg(test)]\nmod tests {use std::os::unix::fs::symlink;}"), [""; 0]);
     assert_eq!(faults("src/git/x.rs", "std::fs::write(path, text)"), ["writes by `fs::write`"]);
-    assert_eq!(faults("src/git/x.rs", "use rustix::fs::{Mode, renameat};"), ["writes by `fs::renameat`"]);
+    assert_eq!(faults("src/git/x.rs", "use crate::system::posix::fs::{Mode, renameat};"), ["writes by `fs::renameat`"]);
     assert_eq!(faults("src/git/x.rs", "File::create_new(path)"), ["writes by `File::create_new`"]);
     assert_eq!(faults("src/store/new.rs", "let flags = OFlags::CREATE;"), ["writes by `OFlags::CREATE`"]);
     assert_eq!(faults("src/store/outside.rs", "fs::create_dir_all(path)"), [""; 0]);

@@ -12,10 +12,8 @@ use std::{mem, thread};
 use indicatif::{HumanCount, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use ralph_memory::memory::{Activity, Step, Work};
 use ralph_memory::runner::Interrupt;
+use ralph_memory::system::posix::signals::{SIGHUP, SIGINT, SIGTERM, Signals, emulate_default_handler, register};
 use ralph_memory::text::duration;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use signal_hook::iterator::Signals;
-use signal_hook::low_level::emulate_default_handler;
 
 use crate::exit::Exit;
 
@@ -114,7 +112,7 @@ pub(crate) fn leave_to_pager() -> io::Result<()> {
     erase();
     LEAVES_INTERRUPTS.store(true, Ordering::SeqCst);
     if !Interrupt::is_ignored(SIGINT) {
-        signal_hook::flag::register(SIGINT, Arc::default())?;
+        register(SIGINT, Arc::default())?;
     }
     Ok(())
 }

@@ -28,15 +28,13 @@ mod wrap;
 
 use std::io::{self, BufWriter};
 use std::process::ExitCode;
-use std::sync::Arc;
 
 use activity::Erasing;
+use ralph_memory::system::posix::signals::outlive_file_limit;
 
 fn main() -> ExitCode {
     error::report_panics();
-    // With a handler, a file over the limit of `ulimit -f` is a write error, like a full disk, instead of the end of
-    // the process. Child processes get the default handler again.
-    let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
+    outlive_file_limit();
     let mut out = BufWriter::new(Erasing(io::stdout().lock()));
     // A panic of another thread must be able to write, so this is not locked.
     let mut err = Erasing(io::stderr());

@@ -8,6 +8,7 @@ use std::io::{self, IsTerminal as _, Write as _};
 use std::process::{Child, Command, Stdio};
 
 use console::{Term, measure_text_width};
+use ralph_memory::system::posix::shell;
 
 use crate::activity;
 use crate::authors::is_run_by_agent;
@@ -85,8 +86,7 @@ impl Pager {
     fn start(&self) -> io::Result<Child> {
         let mut command = match self {
             Pager::Own(line) => {
-                let mut shell = Command::new("sh");
-                shell.arg("-c").arg(line);
+                let mut shell = shell(line, None);
                 // Most people set PAGER to `less` alone, which would show colours as codes.
                 if std::env::var_os("LESS").is_none() {
                     shell.env("LESS", LESS_OPTIONS);

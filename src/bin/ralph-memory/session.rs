@@ -1,7 +1,6 @@
 //! The input of every command: the selected memory, the settings and the time.
 
 use std::io;
-use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -9,6 +8,7 @@ use chrono::{DateTime, Utc};
 use clap::{Args, ColorChoice};
 use ralph_memory::memory::{AgentFolders, StateFolders};
 use ralph_memory::settings::ENV_PREFIX;
+use ralph_memory::system::posix::{is_pipe, variable};
 use ralph_memory::text::printed_command;
 use ralph_memory::{Error, Id, Kind, Memory};
 
@@ -201,7 +201,7 @@ impl Globals {
         if let Some(root) = &self.shown.root {
             project_paths::check_folder(root)?;
         }
-        let path = user_settings(&|name| std::env::var_os(name).map(PathBuf::from));
+        let path = user_settings(&|name| variable(name).map(PathBuf::from));
         let user = match &path {
             Some(path) => read(path)?.map(|text| (text, path.display().to_string())),
             None => None,
@@ -232,7 +232,7 @@ impl Globals {
 
 /// Returns the folder for attempts that cannot be written to the journal.
 pub(crate) fn state_folders() -> StateFolders {
-    StateFolders::of_user(&|name| std::env::var_os(name))
+    StateFolders::of_user(&variable)
 }
 
 /// Returns whether the error is that the folder has no memory for this user.
@@ -267,7 +267,7 @@ pub(crate) fn leave_to_people(memory: &Memory, ids: &[Id]) -> anyhow::Result<()>
 
 /// Returns the folders in which Claude Code, Codex and opencode keep their files of this user.
 pub(crate) fn agent_folders() -> AgentFolders {
-    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let set = |name: &str| variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let below_home = |name: &str| set("HOME").map(|home| home.join(name));
     let opencode = set("XDG_DATA_HOME").or_else(|| below_home(".local/share")).map(|data| data.join("opencode"));
     AgentFolders {
@@ -308,7 +308,7 @@ fn user_settings(variable: &dyn Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> 
 
 /// Returns the path of the user's own settings file, if there is one.
 pub(crate) fn own_settings() -> Option<PathBuf> {
-    user_settings(&|name| std::env::var_os(name).map(PathBuf::from)).filter(|path| path.is_file())
+    user_settings(&|name| variable(name).map(PathBuf::from)).filter(|path| path.is_file())
 }
 
 /// Reads the user's own settings. Only a file that the user named must exist.
@@ -317,7 +317,7 @@ fn read(path: &Path) -> anyhow::Result<Option<String>> {
         project_paths::check_file(path, &format!(", which `{CONFIG_VARIABLE}` names,"))?;
     }
     // Nobody may ever write into a pipe.
-    if std::fs::metadata(path).is_ok_and(|data| data.file_type().is_fifo()) {
+    if is_pipe(path) {
         let source = io::Error::new(io::ErrorKind::InvalidInput, "not a regular file");
         return Err(Error::Io { action: "read", path: path.to_owned(), source }.into());
     }

@@ -10,10 +10,10 @@ use ralph_memory::context::WITHHELD;
 use ralph_memory::entry::{Experiment, Outcome};
 use ralph_memory::error::Severity;
 use ralph_memory::memory::Usage;
+pub(crate) use ralph_memory::system::posix::is_read;
 pub(crate) use ralph_memory::text::count;
 use ralph_memory::text::dollars;
 use ralph_memory::text::for_terminal;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde::Serialize;
 
 use crate::activity::grouped;
@@ -194,16 +194,6 @@ pub(crate) fn used(usage: &Usage) -> String {
     let last = usage.last_used.map(|at| format!(", last on {}", at.format("%Y-%m-%d"))).unwrap_or_default();
     let contexts = count(usage.recalls, "context");
     format!("in {contexts}{last}; {} succeeded, {} failed", usage.succeeded, usage.failed)
-}
-
-/// Returns whether somebody may still read standard output: `head` ends before the command that it reads from has more to
-/// say.
-pub(crate) fn is_read() -> bool {
-    let out = io::stdout();
-    let mut polled = [PollFd::new(&out, PollFlags::empty())];
-    let at_once = Timespec::default();
-    let is_polled = poll(&mut polled, Some(&at_once)).is_ok();
-    !is_polled || !polled[0].revents().intersects(PollFlags::ERR | PollFlags::HUP)
 }
 
 /// Returns the words for an attempt at a task from which the memory is withheld.

@@ -7,7 +7,6 @@
 
 use std::fs::File;
 use std::io::{self, Write as _};
-use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -20,6 +19,8 @@ use super::table::{AGAIN, FRESH, Row, Table};
 use crate::entry::attempt::Account;
 use crate::entry::{AttemptHead, Head, Id, ImportedFrom, Kind, Link, Outcome, Scope, Source};
 use crate::store::Store;
+use crate::system::posix::FileExt as _;
+use crate::system::posix::file_id;
 
 /// How many bytes the checksum before a head takes.
 const CHECKSUM: usize = 8;
@@ -347,8 +348,7 @@ pub(super) fn numbers(store: &Store, area: Area) -> Vec<u32> {
 }
 
 fn inode(file: &File) -> io::Result<(u64, u64)> {
-    let metadata = file.metadata()?;
-    Ok((metadata.dev(), metadata.ino()))
+    file_id(file, &file.metadata()?)
 }
 
 /// Returns the head's bytes if the record belongs to the row.

@@ -4,7 +4,6 @@ use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
 use std::io;
 
-use rustix::io::Errno;
 use xxhash_rust::xxh3::xxh3_64;
 use zerocopy::IntoBytes as _;
 
@@ -13,6 +12,7 @@ use super::table::{AGAIN, Code, FolderRow, NotAnEntry, Row, fingerprint, is_racy
 use crate::entry::path::{COPIES, is_copy};
 use crate::error::Problem;
 use crate::store::{FileKind, FileStat, Folder, Store};
+use crate::system::posix::io::Errno;
 
 /// How deep folders may be nested below the area's first ones.
 const MAX_DEPTH: usize = 32;

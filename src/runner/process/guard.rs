@@ -4,11 +4,11 @@
 //! process ends.
 
 use std::io::{self, Write as _};
-use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, Stdio};
 use std::thread;
 
-use rustix::process::Pid;
+use crate::system::posix::CommandExt as _;
+use crate::system::posix::process::Pid;
 
 /// The leader of a command's process group. It holds one end of a pipe. When this process is gone, for whatever reason,
 /// the other end closes, and the guard kills the group: the command and those of its children that stayed in it, and

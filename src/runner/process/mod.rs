@@ -11,15 +11,11 @@ mod running;
 
 use std::ffi::OsStr;
 use std::io::{self, Read, Write as _};
-use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::Path;
 use std::process::{Child, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
-
-use rustix::io::Errno;
-use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, waitid};
 
 use self::guard::GroupGuard;
 use self::output::OutputTail;
@@ -27,6 +23,10 @@ use self::running::RunningCommand;
 use super::family::ProcessFamily;
 use super::interrupt::Interrupt;
 use crate::error::{Error, Result};
+use crate::system::posix;
+use crate::system::posix::io::Errno;
+use crate::system::posix::process::{Pid, Signal};
+use crate::system::posix::{CommandExt as _, ExitStatusExt as _};
 
 pub(super) use std::process::Command;
 
@@ -89,7 +89,7 @@ enum PipeEvent {
 
 /// Returns a command that works in `folder`. A program with a `/` in its name is a path relative to it.
 pub(super) fn command(program: &str, arguments: &[impl AsRef<OsStr>], folder: &Path) -> Command {
-    let mut command = Command::new(program);
+    let mut command = posix::command(program);
     command.args(arguments).current_dir(folder);
     command
 }
@@ -109,7 +109,7 @@ pub(super) fn run(
 ) -> Result<ProcessOutput> {
     let ((mut child, family, _guard, start), running) = interrupt.start(|| {
         // Without a shell there is none, and everything else goes on as it does with one.
-        let mut guard = GroupGuard::start().ok();
+        let mut guard = posix::HAS_GROUPS.then(GroupGuard::start).and_then(io::Result::ok);
         let start = Instant::now();
         let child = spawn(&mut command, guard.as_ref())?;
         let pid = Pid::from_child(&child);
@@ -120,7 +120,8 @@ pub(super) fn run(
         Ok(((child, family, guard, start), family))
     })?;
     see(OutputEvent::Started(child.id()));
-    let events = listen(&mut child, stdin);
+    // A closed channel would make its receiver spin.
+    let (_open, events) = listen(&mut child, stdin);
     let mut watched = RunningCommand::new(family, (interrupt, grace), (start, limit));
     while !watched.is_over() {
         match events.recv_timeout(POLL) {
@@ -131,6 +132,9 @@ pub(super) fn run(
             Ok(PipeEvent::Closed(stream)) => watched.outputs[stream as usize].is_closed = true,
             Ok(PipeEvent::Exited) => watched.exited = Some(Instant::now()),
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => see(OutputEvent::Quiet),
+        }
+        if watched.exited.is_none() && posix::has_exited(&mut child) {
+            watched.exited = Some(Instant::now());
         }
         if let Some(seen) = watched.end_if_due() {
             see(seen);
@@ -195,7 +199,7 @@ fn io_error(command: &Command, source: io::Error) -> Error {
 
 /// Starts threads that follow the command. They end with it. A thread that a child of the command delays discards what
 /// still arrives, so that it does not delay the child in turn.
-fn listen(child: &mut Child, stdin: &[u8]) -> Receiver<PipeEvent> {
+fn listen(child: &mut Child, stdin: &[u8]) -> (SyncSender<PipeEvent>, Receiver<PipeEvent>) {
     let pid = Pid::from_child(child);
     let (sender, events) = sync_channel(MAX_WAITING);
     if let Some(mut pipe) = child.stdin.take() {
@@ -209,14 +213,9 @@ fn listen(child: &mut Child, stdin: &[u8]) -> Receiver<PipeEvent> {
         let sender = sender.clone();
         thread::spawn(move || read(pipe, stream, &sender));
     }
-    thread::spawn(move || {
-        // It stays a zombie, and its number its own, until it is waited for in the end.
-        let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
-        while waitid(WaitId::Pid(pid), options).err() == Some(Errno::INTR) {}
-        // This also keeps the channel open: a closed one would make its receiver spin.
-        let _ = sender.send(PipeEvent::Exited);
-    });
-    events
+    let exits = sender.clone();
+    thread::spawn(move || posix::await_exit(pid).then(|| exits.send(PipeEvent::Exited)));
+    (sender, events)
 }
 
 fn read(mut pipe: impl Read, stream: OutputStream, sender: &SyncSender<PipeEvent>) {

@@ -4,12 +4,11 @@
 
 use std::time::{Duration, Instant};
 
-use rustix::process::Signal;
-
 use super::OutputEvent;
 use super::output::OutputTail;
 use crate::runner::family::ProcessFamily;
 use crate::runner::interrupt::Interrupt;
+use crate::system::posix::process::Signal;
 
 /// How long the outputs have to close after the command has exited, at most: a child of it may hold them open.
 const OUTPUTS: Duration = Duration::from_secs(2);

@@ -9,13 +9,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
 
 use chrono::{DateTime, TimeDelta, Utc};
-use rustix::fs::{Mode, OFlags};
 
 use self::record::{FIRST, LoggedChange, LoggedOperation, NetChanges, OperationHead, append, begins_with_head};
 use super::folder::Folder;
 use super::read::Unreadable;
 use super::seal::{SUM_BYTES, SealKey, hex_digits};
 use super::temp::{Durability, rename_new};
+use crate::system::posix::fs::{Mode, OFlags};
 use crate::text::floor;
 
 /// How many operations can be taken back.

@@ -15,6 +15,7 @@ use chrono::{DateTime, Utc};
 use super::folder::{FileKind, Folder, explain, is_missing, is_outside};
 use super::layout::Store;
 use super::lock::{Guarded, Lock};
+use crate::system::posix::fs::Mode;
 
 use super::operation_log::record::{LoggedChange, LoggedOperation, OperationHead};
 use super::operation_log::{
@@ -108,7 +109,7 @@ impl Store {
             Ok(_) => state.remove_file(FOLDER)?,
             Err(_) => {}
         }
-        let folder = state.make_folders(FOLDER, rustix::fs::Mode::RWXU, Durability::Synced, &mut |_| Ok(()))?;
+        let folder = state.make_folders(FOLDER, Mode::RWXU, Durability::Synced, &mut |_| Ok(()))?;
         // Something else may have created `state/`.
         self.folder("")?.sync()?;
         Ok(folder)

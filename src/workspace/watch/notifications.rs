@@ -15,6 +15,8 @@ use std::time::{Duration, Instant};
 use notify::event::{CreateKind, EventKind, Flag, ModifyKind, RemoveKind};
 use notify::{Config, ErrorKind, Event, RecommendedWatcher, RecursiveMode, Watcher as _};
 
+use crate::system::posix::io::Errno;
+
 /// How long no notification must have come before a scan: an editor saves in several steps.
 const QUIET: Duration = Duration::from_millis(200);
 /// The longest wait for that: some programs never stop writing.
@@ -136,7 +138,7 @@ impl Watcher {
     fn give_up(&mut self, error: &notify::Error) {
         let reason = match &error.kind {
             ErrorKind::MaxFilesWatch => "there are no more inotify watches".to_owned(),
-            ErrorKind::Io(error) if error.raw_os_error() == Some(rustix::io::Errno::MFILE.raw_os_error()) => {
+            ErrorKind::Io(error) if error.raw_os_error() == Some(Errno::MFILE.raw_os_error()) => {
                 "there are no more inotify instances, or no more files may be open".to_owned()
             }
             _ => error.to_string(),

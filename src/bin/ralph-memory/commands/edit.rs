@@ -2,9 +2,10 @@
 
 use std::io::{self, BufRead as _, IsTerminal as _};
 use std::path::Path;
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{ExitStatus, Stdio};
 
 use ralph_memory::memory::{EntryChanges, EntryDraft, EntryText};
+use ralph_memory::system::posix::shell;
 use ralph_memory::text::printed_command;
 use ralph_memory::{Error, Id, Memory, Scope};
 use serde_json::json;
@@ -223,8 +224,7 @@ fn editor(old: &EntryText) -> anyhow::Result<String> {
 
 /// Runs the editor on a file.
 fn run_editor(ui: &Ui<'_>, editor: &str, path: &Path) -> anyhow::Result<ExitStatus> {
-    let mut command = Command::new("sh");
-    command.arg("-c").arg(format!("{editor} \"$@\"")).arg(editor).arg(path);
+    let mut command = shell(editor, Some(path));
     if ui.json {
         // Standard output has the answer.
         command.stdout(Stdio::from(io::stderr()));

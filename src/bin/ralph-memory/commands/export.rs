@@ -4,8 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
-use rustix::fs::{fstat, stat};
-use rustix::io::read;
+use ralph_memory::system::posix::is_closed;
 use serde_json::json;
 
 use crate::exit::Exit;
@@ -39,14 +38,6 @@ pub(crate) struct ExportArgs {
 enum ExportFormat {
     /// The Open Knowledge Format
     Okf,
-}
-
-/// Returns whether nobody gets the stream. Rust opens `/dev/null`, for reading too, in the place of a standard output that
-/// is closed, as the shell's `>&-` does it; `> /dev/null` opens it for writing alone.
-fn is_closed() -> bool {
-    let out = io::stdout();
-    let is_null = || Ok::<_, io::Error>(fstat(&out)?.st_rdev == stat("/dev/null")?.st_rdev);
-    is_null().unwrap_or(false) && read(&out, &mut [0; 1]).is_ok()
 }
 
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &ExportArgs) -> anyhow::Result<Exit> {

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use ralph_memory::Error;
 use ralph_memory::memory::{HookAnswer, HookCall, HookEvent};
-use rustix::time::{ClockId, clock_gettime};
+use ralph_memory::system::posix::{processor_time, variable};
 use serde::de::IgnoredAny;
 
 use crate::error;
@@ -146,19 +146,12 @@ fn in_time<T: Send + 'static>(
     }
 }
 
-/// Returns how much time of the processor this process took.
-fn processor_time() -> Duration {
-    let time = clock_gettime(ClockId::ProcessCPUTime);
-    Duration::try_from(time).unwrap_or_default()
-}
-
 fn answer(
     globals: &Globals,
     args: &HookArgs,
     began: Instant,
     is_over: &dyn Fn() -> bool,
 ) -> anyhow::Result<HookAnswer> {
-    let variable = |name: &str| std::env::var_os(name);
     let (input, problem) = input(if args.event == HookEvent::SessionEnd { LAST_TIMEOUT } else { PIECE_TIMEOUT });
     let call =
         HookCall::new(args.event, args.agent.as_deref(), &input, &variable)?.with_problem(problem).started_at(began);

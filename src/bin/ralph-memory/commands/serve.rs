@@ -1,7 +1,7 @@
 //! `serve`: shows the memory in a browser.
 
 use std::net::{Ipv4Addr, TcpListener};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use ralph_memory::memory::{PageServer, ProcessIdentity};
 use ralph_memory::{Error, Memory};
@@ -120,14 +120,15 @@ fn open(ui: &mut Ui<'_>, memory: &Memory, server: &PageServer, is_wanted: bool) 
 
 /// Starts the person's browser with a file, whose name other users may see; the address they may not.
 fn browse(file: &Path) -> Result<(), String> {
-    use std::os::unix::process::CommandExt as _;
-    use std::process::{Command, Stdio};
-    let opener = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
-    let file: PathBuf = file.canonicalize().map_err(|error| error.to_string())?;
-    let mut command = Command::new(opener);
+    use std::process::Stdio;
+
+    use ralph_memory::system::posix::{CommandExt as _, opener, plain};
+
+    let mut command = opener();
+    let file = plain(file.canonicalize().map_err(|error| error.to_string())?);
     // Ctrl-C must not end the browser.
     command.arg(file).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
-    let mut child = command.spawn().map_err(|error| format!("{opener}: {error}"))?;
+    let mut child = command.spawn().map_err(|error| format!("{}: {error}", command.get_program().display()))?;
     std::thread::spawn(move || child.wait());
     Ok(())
 }

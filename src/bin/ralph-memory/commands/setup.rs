@@ -9,6 +9,7 @@ use ralph_memory::error::{Problem, Severity};
 use ralph_memory::setup::{
     PlannedAction, PlannedFile, Setup, SetupClient, SetupOptions, SetupPlan, SetupScope, SetupStep,
 };
+use ralph_memory::system::posix::variable;
 use ralph_memory::text::printed_command;
 use ralph_memory::{Error, Memory};
 use serde::Serialize;
@@ -184,7 +185,6 @@ fn nothing_here(args: &SetupArgs, scope: SetupScope, setup: &Setup) -> String {
 pub(crate) fn in_project(project: PathBuf) -> anyhow::Result<Setup> {
     let project =
         std::path::absolute(&project).map_err(|source| Error::Io { action: "find", path: project, source })?;
-    let variable = |name: &str| std::env::var_os(name);
     Ok(Setup::new(&project, &program()?, session::state_folders(), &variable))
 }
 

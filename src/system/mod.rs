@@ -1,17 +1,26 @@
 //! What Linux alone has, and what takes its place on other systems.
 //!
-//! Everything else of the program is POSIX. The feature `portable` switches what is Linux's off, so that tests and campaigns run on
-//! Linux as on a system without it.
+//! Everything else of the program is POSIX, which [`posix`] has: on Windows, a second implementation of it. The feature `portable`
+//! switches what is Linux's off, so that tests and campaigns run on Linux as on a system without it.
+
+#[cfg(unix)]
+pub mod unix;
+#[cfg(windows)]
+pub mod windows;
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
 use std::process::{Command, Stdio};
 
-use rustix::fs::OFlags;
-use rustix::io::Errno;
-use rustix::process::{Pid, test_kill_process};
+use self::posix::fd::{AsFd, OwnedFd};
+use self::posix::fs::OFlags;
+use self::posix::io::Errno;
+use self::posix::process::{Pid, test_kill_process};
+#[cfg(unix)]
+pub use self::unix as posix;
+#[cfg(windows)]
+pub use self::windows as posix;
 
 /// How a file gets another name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,8 +42,8 @@ pub(crate) struct ProcessStat {
     pub(crate) is_zombie: bool,
 }
 
-/// Whether the system can rename without replacing a file, and exchange two names.
-pub(crate) const HAS_RENAME_FLAGS: bool = !is_portable() || cfg!(target_vendor = "apple");
+/// Whether to ask the system to rename without replacing a file, and to exchange two names.
+pub(crate) const HAS_RENAME_FLAGS: bool = !is_portable() || cfg!(any(target_vendor = "apple", windows));
 
 /// Returns whether to do without what only Linux has.
 pub(crate) const fn is_portable() -> bool {
@@ -59,8 +68,8 @@ pub(crate) fn rename(kind: RenameKind, from: (impl AsFd, &str), to: (impl AsFd, 
 }
 
 #[cfg(any(target_os = "linux", target_vendor = "apple"))]
-fn renamed(kind: RenameKind, from: (impl AsFd, &str), to: (impl AsFd, &str)) -> rustix::io::Result<()> {
-    use rustix::fs::{RenameFlags, renameat_with};
+fn renamed(kind: RenameKind, from: (impl AsFd, &str), to: (impl AsFd, &str)) -> Result<(), Errno> {
+    use posix::fs::{RenameFlags, renameat_with};
 
     let flags = match kind {
         RenameKind::New => RenameFlags::NOREPLACE,
@@ -69,19 +78,19 @@ fn renamed(kind: RenameKind, from: (impl AsFd, &str), to: (impl AsFd, &str)) -> 
     renameat_with(from.0, from.1, to.0, to.1, flags)
 }
 
-#[cfg(not(any(target_os = "linux", target_vendor = "apple")))]
-fn renamed(_: RenameKind, _: (impl AsFd, &str), _: (impl AsFd, &str)) -> rustix::io::Result<()> {
+#[cfg(windows)]
+fn renamed(kind: RenameKind, from: (impl AsFd, &str), to: (impl AsFd, &str)) -> Result<(), Errno> {
+    if kind == RenameKind::New { posix::fs::rename_folder(from, to) } else { Err(Errno::NOSYS) }
+}
+
+#[cfg(not(any(target_os = "linux", target_vendor = "apple", windows)))]
+fn renamed(_: RenameKind, _: (impl AsFd, &str), _: (impl AsFd, &str)) -> Result<(), Errno> {
     Err(Errno::NOSYS)
 }
 
 /// Returns whether this name is a mount point, as when a container mounts a single file. Other systems mount no files.
 pub(crate) fn is_mount(folder: impl AsFd, name: &str) -> bool {
     !is_portable() && linux::is_mount(folder, name)
-}
-
-/// Returns the folder in which a process finds its open files, by number.
-pub(crate) fn open_files() -> &'static str {
-    if is_portable() { "/dev/fd" } else { "/proc/self/fd" }
 }
 
 /// Returns a word that changes when the machine restarts, or nothing if the system has none.
@@ -160,10 +169,9 @@ fn proc(path: &str) -> Option<String> {
 
 #[cfg(target_os = "linux")]
 mod linux {
-    use std::os::fd::{AsFd, OwnedFd};
-
-    use rustix::fs::{AtFlags, Mode, OFlags, ResolveFlags, StatxAttributes, StatxFlags, openat2, statx};
-    use rustix::io::Errno;
+    use crate::system::posix::fd::{AsFd, OwnedFd};
+    use crate::system::posix::fs::{AtFlags, Mode, OFlags, ResolveFlags, StatxAttributes, StatxFlags, openat2, statx};
+    use crate::system::posix::io::Errno;
 
     pub(super) fn open_beneath(folder: impl AsFd, path: &str, flags: OFlags) -> Option<Result<OwnedFd, Errno>> {
         let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
@@ -182,10 +190,9 @@ mod linux {
 
 #[cfg(not(target_os = "linux"))]
 mod linux {
-    use std::os::fd::{AsFd, OwnedFd};
-
-    use rustix::fs::OFlags;
-    use rustix::io::Errno;
+    use crate::system::posix::fd::{AsFd, OwnedFd};
+    use crate::system::posix::fs::OFlags;
+    use crate::system::posix::io::Errno;
 
     pub(super) fn open_beneath(_: impl AsFd, _: &str, _: OFlags) -> Option<Result<OwnedFd, Errno>> {
         None
