@@ -15,6 +15,7 @@ pub mod signals;
 use std::ffi::OsString;
 use std::fs::{DirBuilder, File, Metadata};
 use std::os::windows::fs::FileExt as _;
+#[cfg(feature = "cli")]
 use std::os::windows::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 #[cfg(feature = "runner")]
