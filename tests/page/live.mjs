@@ -131,8 +131,8 @@ export async function steady(browser, program, folder, expect) {
     add(`Change ${number}`);
     await new Promise((done) => setTimeout(done, 300));
   }
-  await main.getByText("knowledge/change-8.md").first().waitFor({ timeout: 15_000 }).catch(() => {});
-  expect("a slow page shows the last change", await main.getByText("knowledge/change-8.md").count() > 0);
+  await main.getByRole("link", { name: "Change 8" }).first().waitFor({ timeout: 15_000 }).catch(() => {});
+  expect("a slow page shows the last change", await main.getByRole("link", { name: "Change 8" }).count() > 0);
   expect("no update of a slow page is given up", requests.failed === 0 && requests.begun > 0, JSON.stringify(requests));
   await page.unroute("**/health");
   // The server ends.
