@@ -35,8 +35,8 @@ pub(crate) fn copy_run(workspace: &Workspace, lock: &Lock, run: &str) {
     copy_uncopied(workspace, lock, &Attempts::of(workspace, Some(run)));
 }
 
-/// Copies those of these attempts that have no copy, or were edited since. One whose name another attempt got meanwhile, in another work tree, gets
-/// another number.
+/// Copies those of these attempts that have no copy, or were edited since. One whose name another attempt got meanwhile, in
+/// another work tree, gets another number.
 fn copy_uncopied(workspace: &Workspace, lock: &Lock, found: &Attempts) {
     let (store, copies) = (&workspace.store, found.copies_by_attempt());
     let mut room = MAX_BYTES.saturating_sub(found.copies.iter().map(|copy| copy.size).sum());

@@ -11,7 +11,10 @@ use crate::workspace::Workspace;
 
 /// Marks the entries of which a tool of the agent wrote the files themselves as an agent's: what they say is not a person's.
 pub(super) fn sign_written(workspace: &Workspace, call: &HookCall) -> Option<()> {
-    let memory = workspace.store.memory().canonicalize().ok().filter(|_| call.tool.writes)?;
+    if !call.tool.writes {
+        return None;
+    }
+    let memory = workspace.store.memory().canonicalize().ok()?;
     let work = call.folder().unwrap_or(workspace.root());
     let within = |file: &String| within_project(memory.to_str()?, work.to_str()?, file);
     let written: Vec<String> = call.tool.files.iter().filter_map(within).collect();
@@ -20,7 +23,7 @@ pub(super) fn sign_written(workspace: &Workspace, call: &HookCall) -> Option<()>
         let lock = workspace.lock_entries().ok()?;
         let Ok((text, _)) = workspace.read_entry(path) else { continue };
         // A file that cannot be edited stays as it is; `check` says what is wrong with it.
-        if let Ok(signed) = written::by_agent(&text).map_err(drop)
+        if let Ok(signed) = written::by_agent(&text)
             && signed != text
         {
             let _ = workspace.replace(&lock, path, &text, &signed);

@@ -14,7 +14,7 @@ use std::time::SystemTime;
 use chrono::{DateTime, Utc};
 
 use super::common::path_of_copy;
-use super::folder::{FileKind, Folder, explain, split};
+use super::folder::{FileKind, FileStat, Folder, explain, split};
 use super::layout::Store;
 use super::temp::{Access, Durability, PRIVATE_FILE};
 use super::visit::{MAX_DEPTH, Visited};
@@ -85,10 +85,11 @@ impl Store {
     /// Gives the copy of a file that was edited since it was copied the bytes of the file. A copy that has them counts as new, so
     /// that they are compared once.
     pub(crate) fn refresh_copy(&self, copy: &Copy) {
-        let Ok(file) = self.read(&copy.path) else { return };
-        if DateTime::from_timestamp_nanos(file.stat.mtime) <= copy.written {
+        let is_newer = |stat: FileStat| DateTime::from_timestamp_nanos(stat.mtime) > copy.written;
+        if !self.stat_of(&copy.path).is_ok_and(is_newer) {
             return;
         }
+        let Ok(file) = self.read(&copy.path) else { return };
         if self.read_copy(&copy.path).is_some_and(|bytes| bytes == file.bytes) {
             let opened = self.copies().and_then(|copies| copies.open_below(&copy.path, OFlags::RDONLY));
             let _ = opened.and_then(|opened| std::fs::File::from(opened).set_modified(SystemTime::now()));

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::clone::GitClone;
 use super::common::{CommonFolder, path_of_copy};
-use super::folder::{FileKind, Folder, check_path, explain, is_missing, split};
+use super::folder::{FileKind, FileStat, Folder, check_path, explain, is_missing, split};
 use super::operation_log::UndoLog;
 use super::read::{ReadFile, Unreadable};
 use super::seal::SealKey;
@@ -253,6 +253,12 @@ impl Store {
         check_path(path)?;
         let (folder, name) = split(path);
         Ok((self.folder(folder)?, name))
+    }
+
+    /// Returns the metadata of the file at `path`.
+    pub(super) fn stat_of(&self, path: &str) -> io::Result<FileStat> {
+        let (folder, name) = self.open_parent(path)?;
+        folder.stat_of(name)
     }
 
     /// Returns the names in the folder at `path`; none if there is no such folder. For callers that would do harm if

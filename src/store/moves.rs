@@ -95,8 +95,7 @@ impl Store {
 
     /// Returns the size of the file at `path` in bytes; 0 if there is no file.
     pub(crate) fn size_of(&self, path: &str) -> u64 {
-        let stat = self.open_parent(path).and_then(|(folder, name)| folder.stat_of(name));
-        stat.map_or(0, |stat| stat.size)
+        self.stat_of(path).map_or(0, |stat| stat.size)
     }
 
     /// Returns whether the folder of the file at `path` lists it under this name, and not under one that differs in case.

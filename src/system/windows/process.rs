@@ -38,7 +38,7 @@ impl Signal {
     pub const KILL: Signal = Signal::Kill;
 }
 
-/// A user: there is none but the one who runs this.
+/// A user. Only the one who runs this is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Uid(u32);
 
@@ -95,7 +95,7 @@ pub(crate) fn test_kill_process(pid: Pid) -> ErrnoResult<()> {
     let filter = format!("PID eq {}", pid.0);
     let Ok(told) = system("tasklist").args(["/nh", "/fo", "csv", "/fi", &filter]).output() else { return Ok(()) };
     let told = String::from_utf8_lossy(&told.stdout);
-    // It says so in the person's language where there is none, and not in quotes.
+    // If no such process runs, it prints a sentence without quotes, in the user's language.
     if told.contains(&format!("\"{}\"", pid.0)) { Ok(()) } else { Err(Errno::SRCH) }
 }
 
