@@ -8,7 +8,6 @@ pub use crate::search::retrieve::search;
 #[cfg(feature = "semantic")]
 pub use crate::search::semantic::vectors::{QueryVector, VectorCache, VectorRecord};
 pub use crate::store::{Store, stem_for_title, version_of};
-pub use crate::timeline::effect_of_journal;
 
 /// See `crate::entry`.
 pub mod entry {

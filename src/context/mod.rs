@@ -14,8 +14,7 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
 use crate::entry::attempt::Attempt;
-use crate::entry::knowledge::is_rule;
-use crate::entry::{Experiment, Id, Scope, Source};
+use crate::entry::{Id, Scope, Source};
 use crate::error::Problem;
 use crate::journal::strategy::Strategy;
 use crate::knowledge::Staleness;
@@ -26,7 +25,7 @@ pub use crate::agent_output::elements::defuse;
 pub(crate) use gather::{
     briefing, check_task, choose_model, configured_models, context_budget, gather, hints, instructions, reminder,
 };
-pub use write::{Briefing, BriefingRequest, Budget, WITHHELD, reference};
+pub use write::{Briefing, BriefingRequest, Budget, reference};
 
 /// A task that an agent is about to begin.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -220,17 +219,6 @@ pub(crate) struct Material {
     pub knowledge: Vec<Reference>,
     /// The events that the task may see, in any order.
     pub events: Vec<ShownEvent>,
-    /// Whether the memory is withheld from the task.
-    pub is_withheld: bool,
-}
-
-impl Material {
-    /// Returns what a task has from which the memory is withheld; its knowledge is that which is never withheld.
-    fn withheld(self) -> Material {
-        let Material { instructions, learnings, knowledge, mut events, .. } = self;
-        events.retain(|event| event.source.is_person() && is_rule(&event.category));
-        Material { instructions, learnings, knowledge, events, is_withheld: true, ..Material::default() }
-    }
 }
 
 /// An attempt in the form for a context.
@@ -396,8 +384,6 @@ pub struct Context {
     pub rationale: String,
     /// How many of the run's attempts succeeded, and of how many.
     pub success_rate: SuccessRate,
-    /// The arm of the experiment that the task is in: see the setting `experiment.share`.
-    pub experiment: Option<Experiment>,
     /// The knowledge that it shows, in order.
     pub entries: Vec<Id>,
     /// The attempts that it shows, in order.

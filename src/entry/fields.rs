@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use super::edit::{list, list_items, rendered};
 use super::frontmatter::quote;
 use super::time::{parse_time, timestamp};
-use super::{Difficulty, Experiment, Outcome, Source};
+use super::{Difficulty, Outcome, Source};
 
 /// What a field holds.
 #[derive(Debug, Clone, Copy)]
@@ -75,8 +75,6 @@ const SOURCE: FieldKind = FieldKind::Choice(|word| Source::in_file(word).map(Sou
 const OUTCOME: FieldKind = FieldKind::Choice(|word| Outcome::in_file(word).map(Outcome::as_str), Outcome::WORDS);
 const DIFFICULTY: FieldKind =
     FieldKind::Choice(|word| Difficulty::parse(word).map(Difficulty::as_str), Difficulty::WORDS);
-const EXPERIMENT: FieldKind =
-    FieldKind::Choice(|word| Experiment::parse(word).map(Experiment::as_str), Experiment::WORDS);
 
 /// The fields of knowledge, in the order in which they are written.
 pub(crate) static KNOWLEDGE: [EntryField; 19] = [
@@ -105,7 +103,7 @@ pub(crate) static KNOWLEDGE: [EntryField; 19] = [
 const RESTORE: &str = "journal files are written by the program; restore it from version control";
 
 /// The fields of an attempt, in the order in which they are written.
-pub(crate) static ATTEMPT: [EntryField; 24] = [
+pub(crate) static ATTEMPT: [EntryField; 23] = [
     field("run_id", FieldKind::Word).required(RESTORE),
     field("iteration", FieldKind::Whole(u32::MAX as u64)).required(RESTORE),
     field("task_id", FieldKind::Word),
@@ -127,7 +125,6 @@ pub(crate) static ATTEMPT: [EntryField; 24] = [
     field("tokens_out", FieldKind::Whole(u64::MAX)),
     field("files", FieldKind::Files),
     field("validation", FieldKind::Validation),
-    field("experiment", EXPERIMENT),
     field("context", FieldKind::Ids),
     field("refused", FieldKind::List),
 ];

@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
 use super::imported::ImportedFrom;
-use super::knowledge::{is_rule, unsettled};
+use super::knowledge::unsettled;
 use super::lead::described;
 use super::{AttemptHead, Id, Kind, Scope, Source, is_ahead};
 use crate::error::Problem;
@@ -107,20 +107,6 @@ impl Head {
             Some(status) => format!("{} ({status})", self.title),
             None => self.title.clone(),
         }
-    }
-
-    /// Returns whether a person wrote down what must be kept to: a decision or a pitfall.
-    pub(crate) fn is_rule_of_person(&self) -> bool {
-        self.source.is_person() && self.category.as_deref().is_some_and(is_rule)
-    }
-
-    /// Returns whether the entry existed at a time. An attempt exists once it has ended; what has no date always did.
-    pub(crate) fn existed(&self, at: DateTime<Utc>) -> bool {
-        let Some(created_at) = self.created_at else { return true };
-        let duration = self.attempt.as_ref().map(|attempt| attempt.duration_secs.unwrap_or_default());
-        #[expect(clippy::cast_precision_loss, reason = "there are fewer seconds than that")]
-        duration
-            .map_or(created_at <= at, |seconds| created_at < at && seconds <= (at - created_at).num_seconds() as f64)
     }
 
     /// Returns the ids among the aliases, which name a folder; any other alias is a title.

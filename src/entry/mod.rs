@@ -33,7 +33,7 @@ use serde::{Deserialize, Serialize};
 use crate::text::{choice, nfc};
 use path::COPIES;
 
-pub use attempt::{Attempt, AttemptHead, Difficulty, Experiment, Files, Outcome, Sections, Validation};
+pub use attempt::{Attempt, AttemptHead, Difficulty, Files, Outcome, Sections, Validation};
 pub(crate) use head::{Entry, Head, Link};
 pub(crate) use imported::{ImportedFrom, without_extension};
 pub use knowledge::{EVENTS, Knowledge, LEARNINGS, MAX_QUESTIONS, MAX_SUMMARY};

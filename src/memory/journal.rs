@@ -6,9 +6,7 @@ use crate::error::Result;
 use crate::journal::history::TouchedFile;
 use crate::journal::{self, AttemptView, Found, RecurringError};
 use crate::recording::{self, LiveRun};
-use crate::timeline::{
-    self, Effect, Log, LogFilter, Overview, Replay, ReuseStats, RunView, Stats, StatsFilter, TaskView,
-};
+use crate::timeline::{self, Log, LogFilter, Overview, ReuseStats, RunView, Stats, StatsFilter, TaskView};
 
 impl Memory {
     /// Returns the number that the run's next iteration gets: the one after the highest that has room behind it. So a
@@ -83,23 +81,6 @@ impl Memory {
     /// Returns what the memory was good for in the attempts that the filter accepts.
     pub fn reuse(&self, filter: &StatsFilter) -> ReuseStats {
         timeline::reuse(&self.workspace, filter)
-    }
-
-    /// Returns what the memory is worth according to the experiment of `experiment.share`: tasks that the filter accepts with
-    /// the memory, compared with those without.
-    pub fn effect(&self, filter: &StatsFilter) -> Effect {
-        timeline::effect(&self.workspace, filter)
-    }
-
-    /// Returns what contexts had of what later successes needed, and which repeated errors `hook tool` would have explained,
-    /// according to the journal. With a memory of `changed` settings, the contexts are also rebuilt under the settings of both.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Memory::context`].
-    pub fn replay(mut self, filter: &StatsFilter, changed: Option<Memory>) -> Result<Replay> {
-        let changed = changed.map(|memory| (memory.workspace, memory.semantic));
-        timeline::replay(&mut self.workspace, &self.semantic, filter, changed)
     }
 
     /// Returns the id of the task with this id or, if there is none, of the last task with this title. `None` if there was no

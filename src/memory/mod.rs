@@ -73,8 +73,7 @@ pub use crate::sessions::{HookAnswer, HookCall, HookEvent};
 pub use crate::store::OperationScope;
 #[doc(hidden)]
 pub use crate::timeline::{
-    AttemptTotals, Effect, EffectArm, EffectMeasure, EffectMeasureKind, FeatureStats, HintStats, Log, LogFilter,
-    ModelStats, NextModel, Overview, Replay, ReplayedContexts, ReplayedErrors, ReplayedSuccess, ReuseStats, RunView,
+    AttemptTotals, FeatureStats, HintStats, Log, LogFilter, ModelStats, NextModel, Overview, ReuseStats, RunView,
     Stats, StatsFilter, StuckTask, TaskCounts, TaskInRun, TaskState, TaskView,
 };
 #[doc(hidden)]
@@ -236,8 +235,6 @@ impl Memory {
             is_hurried: false,
             unchanged: None,
             feature: None,
-            is_withheld: false,
-            as_of: None,
         };
         Memory { workspace, semantic, state_folders: StateFolders::default() }
     }
@@ -306,17 +303,6 @@ impl Memory {
         &self.workspace.settings_problems
     }
 
-    /// Takes a value for a setting, as an environment variable would have it.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Invalid`] if there is no such setting, or the value is not one of it.
-    pub fn with_setting(mut self, key: &str, value: &str) -> Result<Memory> {
-        self.workspace.settings.set(key, value)?;
-        self.semantic = SemanticMemory::new(&self.workspace.settings, self.workspace.root());
-        Ok(self)
-    }
-
     /// Tells `observer` what calls are doing, as it happens: work that may take a while begins, advances entry by
     /// entry, and ends. Pieces of work are nested, and each one that begins also ends, even if the call fails or
     /// panics.
@@ -370,19 +356,6 @@ impl Memory {
     pub fn of_feature(mut self, feature: &str) -> Memory {
         self.workspace.feature = Some(feature.to_owned());
         self
-    }
-
-    /// Withholds from every answer all but the rules of people, if `experiment.share` withholds the memory from the task that
-    /// this run or session works on. Writes are not limited. Without a task, nothing is withheld.
-    #[must_use]
-    pub fn withholding_from(mut self, run: &str) -> Memory {
-        self.workspace.is_withheld = crate::recording::is_withheld(&self.workspace, run);
-        self
-    }
-
-    /// Returns whether answers lack what is [withheld](Memory::withholding_from).
-    pub fn is_withheld(&self) -> bool {
-        self.workspace.is_withheld
     }
 
     /// Lets values with these [fingerprints](crate::text::secret::Secret::fingerprint) pass, in addition to those that

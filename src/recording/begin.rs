@@ -166,7 +166,6 @@ fn interrupt(workspace: &Workspace, lock: &Lock, iteration: &OpenAttempt) -> Res
             section: iteration.task.section.clone(),
             model: Some(iteration.model.clone()).filter(|model| !model.is_empty()),
             model_rationale: Some(iteration.rationale.clone()).filter(|rationale| !rationale.is_empty()),
-            experiment: iteration.experiment,
             context: iteration.entries.clone(),
             ..AttemptHead::new(iteration.number, Outcome::Interrupted)
         };
@@ -196,8 +195,7 @@ fn prepare(
     budget: Budget,
 ) -> Result<()> {
     let context = gather(workspace, semantic, task, &|_| Ok((run.clone(), iteration.number)), budget, false)?;
-    let Context { text, notes_start, attempt, rung, model, rationale, experiment, entries, left_out, problems, .. } =
-        context;
+    let Context { text, notes_start, attempt, rung, model, rationale, entries, left_out, problems, .. } = context;
     *iteration = OpenAttempt {
         context: text,
         notes_start,
@@ -205,7 +203,6 @@ fn prepare(
         rung,
         model,
         rationale,
-        experiment,
         entries,
         left_out,
         problems,

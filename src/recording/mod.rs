@@ -62,5 +62,5 @@ pub(crate) use sealed::{keep_options, kept_options};
 pub(crate) use session_run::{is_client_run, is_session, session_run};
 pub(crate) use spool::{SessionMessage, keep_message, kept_messages};
 pub use state_folders::StateFolders;
-pub(crate) use told::{held, is_withheld, open_task, record_attempt, record_kept, told_iteration};
+pub(crate) use told::{held, open_task, record_attempt, record_kept, told_iteration};
 pub(crate) use work_tree::note_context;

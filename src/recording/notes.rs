@@ -12,7 +12,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::open_attempt::line;
 use super::sealed;
 use crate::context::{Context, Task};
-use crate::entry::{Attempt, Experiment, Id};
+use crate::entry::{Attempt, Id};
 use crate::journal::{attempt_at, is_same_attempt};
 use crate::workspace::Workspace;
 
@@ -48,9 +48,6 @@ pub(crate) struct ContextNote {
     pub(crate) run: Option<String>,
     /// The knowledge that it showed.
     pub(crate) entries: Vec<Id>,
-    /// The arm of the experiment that the task is in.
-    #[serde(default)]
-    pub(crate) experiment: Option<Experiment>,
     /// The git tree of the work tree at that time.
     pub(crate) tree: Option<String>,
     /// The model that it recommended, and why.
@@ -99,7 +96,6 @@ pub(crate) fn note(workspace: &Workspace, task: &Task, run: Option<&str>, contex
             ..Task::default()
         },
         run: run.map(str::to_owned),
-        experiment: context.experiment,
         entries: context.entries.iter().take(MAX_ENTRIES).cloned().collect(),
         tree,
         model: line(&context.model),
@@ -134,11 +130,6 @@ fn position(contexts: &[ContextNote], task: &Task, run: Option<&str>) -> Option<
         contexts.iter().enumerate().filter(|(_, note)| is_of_task(&note.task)).collect();
     let of_run = of_task.iter().find(|(_, note)| run.is_some() && note.run.as_deref() == run);
     of_run.or(of_task.first().filter(|_| of_task.len() == 1)).map(|(at, _)| *at)
-}
-
-/// Returns the note of the last context for which a run or session asked and nothing was recorded since.
-pub(super) fn last_of_run(workspace: &Workspace, run: &str) -> Option<ContextNote> {
-    kept(workspace).contexts.into_iter().rev().find(|note| note.run.as_deref() == Some(run))
 }
 
 /// Returns the tasks of contexts for which nothing was recorded since, and the runs that asked.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::process_identity::ProcessIdentity;
 use crate::context::Task;
-use crate::entry::{Attempt, AttemptHead, Experiment, Id, Sections, Source};
+use crate::entry::{Attempt, AttemptHead, Id, Sections, Source};
 use crate::error::Problem;
 use crate::journal::{BEGUN, journal_path};
 use crate::text::{for_terminal, shorten};
@@ -58,9 +58,6 @@ pub struct OpenAttempt {
     pub entries: Vec<Id>,
     /// What its context left out for space.
     pub left_out: Vec<Id>,
-    /// The arm of the experiment that its task is in.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub experiment: Option<Experiment>,
     /// The git tree of the work tree when it began, without `.ralph/`; none where there is no git.
     pub tree: Option<String>,
     /// The process that works on it from beginning to end, if there is one.
@@ -98,7 +95,6 @@ impl OpenAttempt {
             started_at: started_at.trunc_subsecs(0),
             entries: Vec::new(),
             left_out: Vec::new(),
-            experiment: None,
             tree: None,
             holder: None,
             agent: None,

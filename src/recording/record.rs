@@ -178,7 +178,6 @@ fn attempt_head(ended: &EndedAttempt, report: &Report, output: &ParsedSigils, ou
         tokens_out: report.tokens_out,
         files: ended.files(output),
         validation: report.validation.clone(),
-        experiment: iteration.experiment,
         context: iteration.entries.clone(),
         ..AttemptHead::new(iteration.number, outcome)
     }

@@ -12,7 +12,7 @@ use super::begun::begun;
 use super::notes::told_here;
 use super::session_run::{SESSION, is_session};
 use crate::context::{Run, Task};
-use crate::entry::{Experiment, is_ahead};
+use crate::entry::is_ahead;
 use crate::index::catalog::{Area, Catalog, RowId};
 use crate::journal::history::AttemptSummary;
 use crate::journal::{self, both_areas, latest_start, run_of};
@@ -106,9 +106,8 @@ fn newest<T: Ord>(workspace: &Workspace, runs: impl Iterator<Item = (T, String)>
     latest.into_iter().map(|(_, run)| (written(&run), run)).max().map(|(_, run)| run)
 }
 
-/// Returns the task with this id from the last attempt at it, the number of attempts, and the arm of the experiment that the
-/// first one put it in.
-pub(super) fn known_task(workspace: &Workspace, task_id: &str) -> (Task, usize, Option<Experiment>) {
+/// Returns the task with this id from the last attempt at it, and the number of attempts.
+pub(super) fn known_task(workspace: &Workspace, task_id: &str) -> (Task, usize) {
     let catalogs = both_areas(workspace);
     let catalogs = catalogs.each_ref();
     let known = journal::summaries(workspace.now(), &catalogs, |catalog| catalog.rows_of_task(task_id));
@@ -125,5 +124,5 @@ pub(super) fn known_task(workspace: &Workspace, task_id: &str) -> (Task, usize, 
                 .unwrap_or_else(|| task_id.to_owned()),
         )
     };
-    (task, known.len(), known.first().and_then(|first| first.head.experiment))
+    (task, known.len())
 }

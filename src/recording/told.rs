@@ -11,7 +11,7 @@ use super::ended::{EndedAttempt, Recorded};
 use super::finish::{record_safely, redacted};
 use super::kept_attempt::{KeptAttempt, settle};
 use super::meant::{TaskName, of_session};
-use super::notes::{Channel, context_of, last_of_run, tasks_of_contexts};
+use super::notes::{Channel, context_of, tasks_of_contexts};
 use super::open_attempt::OpenAttempt;
 use super::process_identity::ProcessIdentity;
 use super::record::{known_name, record};
@@ -20,7 +20,7 @@ use super::spool::Spooled;
 use super::state_folders::StateFolders;
 use crate::agent_output::elements;
 use crate::context::Task;
-use crate::entry::{Experiment, Outcome};
+use crate::entry::Outcome;
 use crate::error::{Argument, Error, Result};
 use crate::index::catalog::{Catalog, RowId};
 use crate::journal::history::Report;
@@ -145,7 +145,7 @@ pub(crate) fn told_iteration(
     let is_free = |run: &String| !begun.iter().any(|open| open.run_id == *run && is_held(open));
     let run = run.or_else(|| recent_run(workspace).filter(is_free)).unwrap_or_else(|| new_run(workspace).id);
     let number = next_number(workspace, &run)?;
-    let (known, n_attempts, experiment) = if task.is_named() { known_task(workspace, &id) } else { Default::default() };
+    let (known, n_attempts) = if task.is_named() { known_task(workspace, &id) } else { Default::default() };
     let known = if task.may_be_of_feature(known.feature.as_deref()) { known } else { Task::default() };
     let noted = note.as_ref().map(|note| note.task.clone()).unwrap_or_default();
     let title = [&task.title, &noted.title, &known.title].into_iter().find(|title| !title.trim().is_empty());
@@ -158,7 +158,6 @@ pub(crate) fn told_iteration(
     };
     let iteration = OpenAttempt {
         attempt: n_attempts + 1,
-        experiment,
         is_unmeasured: true,
         ..OpenAttempt::new(run, number, task.without_secrets(&workspace.settings.allowed_secrets), at)
     };
@@ -166,21 +165,12 @@ pub(crate) fn told_iteration(
         Some(note) => OpenAttempt {
             model: note.model,
             rationale: note.rationale,
-            experiment: note.experiment,
             entries: note.entries,
             tree: note.tree,
             ..iteration
         },
         None => iteration,
     })
-}
-
-/// Returns whether the memory is withheld from the task that a run or session works on: the one that it began, else the
-/// last one for which it asked a context.
-pub(crate) fn is_withheld(workspace: &Workspace, run: &str) -> bool {
-    let begun = begun(workspace).unwrap_or_default().into_iter().rev().find(|open| open.run_id == run);
-    let of_note = || last_of_run(workspace, run).and_then(|note| note.experiment);
-    begun.map_or_else(of_note, |open| open.experiment) == Some(Experiment::Withheld)
 }
 
 /// Returns the iteration of another process's run that is at work on this task.

@@ -17,7 +17,7 @@ use super::prompt::prompt;
 use super::report::{AgentReport, validated};
 use crate::agent_output::transcript::{AgentEvent, AgentSpending, Format, Reader, UNKNOWN_FORMAT};
 use crate::context::Task;
-use crate::entry::attempt::{Experiment, Outcome};
+use crate::entry::attempt::Outcome;
 use crate::error::{Error, Result};
 use crate::memory::{LiveActionKind, LivePhase, Memory, OpenAttempt};
 use crate::recording::LiveWriter;
@@ -158,16 +158,11 @@ impl RunningAttempt<'_, '_> {
     fn prompt(&self, has_tools: bool, values: &mut BTreeMap<&'static str, String>) -> Result<String> {
         let tools = if has_tools { TOOLS } else { "" };
         let (assignment, context) = self.attempt.context.split_at(self.attempt.notes_start);
-        // What earlier attempts came to is a part of the memory.
-        let progress = || self.memory.progress(&self.attempt.run_id, self.options.progress);
         values.extend([
             ("task", format!("{}\n", assignment.trim_end())),
             ("task_title", self.task.title.clone()),
             ("context", format!("{context}{tools}")),
-            (
-                "progress",
-                if self.attempt.experiment == Some(Experiment::Withheld) { String::new() } else { progress() },
-            ),
+            ("progress", self.memory.progress(&self.attempt.run_id, self.options.progress)),
         ]);
         self.options.template.as_ref().map_or_else(|| Ok(prompt(values)), |template| template.prompt(values))
     }

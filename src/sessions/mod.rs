@@ -38,9 +38,7 @@ use self::tool_hint::{sign_written, tool_hint};
 use crate::context::{BriefingRequest, Budget, briefing, reminder};
 use crate::index::catalog::Area;
 use crate::journal::settle_copies;
-use crate::recording::{
-    SessionMessage, StateFolders, is_withheld, keep_message, kept_messages, note_hints, session_run,
-};
+use crate::recording::{SessionMessage, StateFolders, keep_message, kept_messages, note_hints, session_run};
 use crate::settings::SessionRecording;
 use crate::workspace::Workspace;
 
@@ -195,7 +193,6 @@ impl<'a> RunningHook<'a> {
         if self.record_kept() && self.workspace.settings.sessions_record == SessionRecording::Changes {
             self.record_earlier_sessions();
         }
-        self.workspace.is_withheld = self.is_withheld();
         if gets_it { self.briefing() } else { None }
     }
 
@@ -232,7 +229,7 @@ impl<'a> RunningHook<'a> {
     /// Returns what is known about the files of a tool's call and about the error in its output.
     fn tool(&self) -> Option<String> {
         sign_written(self.workspace, self.call);
-        let (text, shown) = tool_hint(self.workspace, self.call, self.session.as_ref()?, &|| self.is_withheld())?;
+        let (text, shown) = tool_hint(self.workspace, self.call, self.session.as_ref()?)?;
         let document = self.document(&text)?;
         // Prompts of a run are not answered, and what a sub-agent was shown is unknown to its session.
         if self.call.run.is_none() && self.call.payload.sub_agent.is_none() {
@@ -252,7 +249,6 @@ impl<'a> RunningHook<'a> {
         if !self.can_read() {
             return None;
         }
-        self.workspace.is_withheld = self.is_withheld();
         let shown = self.session.as_ref().map_or_else(Vec::new, |name| name.read(self.workspace).shown);
         let (text, ids) = reminder(self.workspace, prompt, &shown)?;
         let document = self.document(&text)?;
@@ -325,12 +321,6 @@ impl<'a> RunningHook<'a> {
         {
             record_session(self.workspace, &name, self.call.payload.messages.as_deref(), &mut self.notes);
         }
-    }
-
-    /// Returns whether an experiment withholds the memory from the task of the run or session.
-    fn is_withheld(&self) -> bool {
-        let run = self.call.run.clone().or_else(|| self.run());
-        run.is_some_and(|run| is_withheld(self.workspace, &run))
     }
 
     /// Returns the run that the session's attempts belong to.

@@ -33,13 +33,8 @@ pub(super) fn sign_written(workspace: &Workspace, call: &HookCall) -> Option<()>
 }
 
 /// Returns what is known about the files of a tool's call and about the error in its output, and the entries that this is
-/// from; if the memory `is_withheld`, only the rules of people. They are claimed, so that the agent is told once.
-pub(super) fn tool_hint(
-    workspace: &Workspace,
-    call: &HookCall,
-    session: &SessionName,
-    is_withheld: &dyn Fn() -> bool,
-) -> Option<(String, Vec<Id>)> {
+/// from. They are claimed, so that the agent is told once.
+pub(super) fn tool_hint(workspace: &Workspace, call: &HookCall, session: &SessionName) -> Option<(String, Vec<Id>)> {
     let agent = call.payload.sub_agent.as_deref().unwrap_or_default();
     let root = workspace.root().canonicalize().ok()?;
     let [root, work] = [&root, call.folder().unwrap_or(&root)].map(|path| path.to_str());
@@ -53,6 +48,6 @@ pub(super) fn tool_hint(
         shown.extend(is_new.then(|| id.clone()));
         is_new
     };
-    let text = hints(workspace, (&files, &call.tool.output), call.client(), is_withheld, is_told, claim)?;
+    let text = hints(workspace, (&files, &call.tool.output), call.client(), is_told, claim)?;
     Some((text, shown))
 }

@@ -77,7 +77,7 @@ mod tests {
     }
 
     /// Every setting with a value that is not its default.
-    const OTHER_VALUES: [(&str, &str); 36] = [
+    const OTHER_VALUES: [(&str, &str); 35] = [
         ("search.limit", "1"),
         ("context.budget", "1"),
         ("strategy.name", "\"fixed\""),
@@ -95,7 +95,6 @@ mod tests {
         ("git.commit", "\"each-iteration\""),
         ("git.common", "false"),
         ("sessions.record", "\"nothing\""),
-        ("experiment.share", "0.2"),
         ("secrets.allowed", "[\"0123abcd\"]"),
         ("safe.directories", "[\"/srv/project\", \"/srv/*\", \"*\"]"),
         ("layers", "[\"~/notes\", \"../platform\"]"),
@@ -282,7 +281,7 @@ mod tests {
         assert_eq!(
             keys,
             [
-                &["run.agent", "run.verify", "run.summarize", "git.commit", "sessions.record", "experiment.share"][..],
+                &["run.agent", "run.verify", "run.summarize", "git.commit", "sessions.record"][..],
                 &["safe.directories", "layers"],
                 &of_servers
             ]
@@ -301,7 +300,6 @@ mod tests {
                 "layers" => "layers-in-project",
                 "git.commit" => "commit-in-project",
                 "sessions.record" => "recording-in-project",
-                "experiment.share" => "experiment-in-project",
                 "qdrant.share_text" => "sharing-in-project",
                 key if key.starts_with("run.") => "command-in-project",
                 _ => "server-in-project",

@@ -121,20 +121,6 @@ impl Settings {
         Ok(problems)
     }
 
-    /// Applies a value to the setting with this key. A list has commas between its items.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Invalid`] if there is no such setting, or the value is invalid for it.
-    pub(crate) fn set(&mut self, key: &str, value: &str) -> Result<()> {
-        let Some(setting) = all().find(|setting| setting.key == key) else {
-            let nearest = nearest(key, all().map(|setting| setting.key));
-            let hint = nearest.map_or_else(String::new, |nearest| format!("; did you mean `{nearest}`?"));
-            return Err(Error::invalid("setting", format!("`{key}` is unknown{hint}")));
-        };
-        setting.set(self, RawValue::Variable(value.to_owned())).map_err(|reason| Error::invalid("setting", reason))
-    }
-
     /// Applies those of the environment `variables` that are settings. A list has commas between its items. Returns a
     /// warning for each variable that is probably meant to be a setting.
     ///

@@ -17,8 +17,6 @@ pub(super) const LAYERS: Option<OwnReason> = Some(("layers-in-project", "names o
 pub(super) const COMMITS: Option<OwnReason> = Some(("commit-in-project", "lets the program write to the repository"));
 pub(super) const RECORDS: Option<OwnReason> =
     Some(("recording-in-project", "decides what is written down of a person's sessions"));
-pub(super) const EXPERIMENTS: Option<OwnReason> =
-    Some(("experiment-in-project", "withholds the memory from a person's agents"));
 /// A server's model may pass texts on, and a time-out makes a person wait.
 pub(super) const SERVER: Option<OwnReason> = Some(("server-in-project", "configures a server"));
 
@@ -48,7 +46,7 @@ impl Setting {
 
     /// Returns whether a project's file may not set it. That is so if it names a command, configures a server, is a
     /// secret, decides about trust, names other memories, lets the program write to the repository, or decides what is
-    /// recorded of a person or withheld from a person's agents.
+    /// recorded of a person.
     pub(crate) fn is_users_own(&self) -> bool {
         self.own.is_some()
     }

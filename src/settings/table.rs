@@ -1,8 +1,8 @@
 //! All settings: one row each, in the order in which they are listed.
 
 use super::setting::{
-    ANYONE, COMMAND, COMMITS, EXPERIMENTS, LAYERS, PLACE, RECORDS, SECRET, SENDS, SERVER, SHARES, Setting, TRUST,
-    inline_table, settings,
+    ANYONE, COMMAND, COMMITS, LAYERS, PLACE, RECORDS, SECRET, SENDS, SERVER, SHARES, Setting, TRUST, inline_table,
+    settings,
 };
 use super::value::ValueRule::{self, OfType, Within};
 use super::value::{
@@ -76,8 +76,6 @@ settings! {
         "whether each attempt is also copied to git's common folder, for all work trees of the clone";
     pub(crate) sessions_record: SessionRecording = SessionRecording::default(), "sessions.record", OfType, RECORDS,
         "what hooks record of a session: nothing, reported (what the agent reports) or changes (also one attempt, if files changed)";
-    pub(crate) experiment_share: f64 = 0.0, "experiment.share", Within(0.0, 1.0), EXPERIMENTS,
-        "the share of tasks whose agents do without the memory, so that `stats --effect` can tell what it is worth";
     pub allowed_secrets: Vec<String> = Vec::new(), "secrets.allowed", FINGERPRINTS, ANYONE,
         "fingerprints of texts that look like secrets but are not";
     pub safe_directories: Vec<String> = Vec::new(), "safe.directories", FOLDERS, TRUST,

@@ -3,10 +3,8 @@
 //! `log` lists attempts and opens only the files that it shows. `totals` adds up attempts; `stats` does so by feature,
 //! by model and by day. `task` and `run` have everything about one task or one run. Nothing here writes.
 
-mod effect;
 mod log;
 mod overview;
-mod replay;
 mod reuse;
 mod run;
 mod stats;
@@ -16,14 +14,10 @@ mod totals;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use effect::effect;
-pub use effect::{Effect, EffectArm, EffectMeasure, EffectMeasureKind, effect_of_journal};
 pub use log::{Log, LogFilter};
 pub(crate) use log::{iteration, log};
 pub(crate) use overview::overview;
 pub use overview::{Overview, StuckTask};
-pub(crate) use replay::replay;
-pub use replay::{Replay, ReplayedContexts, ReplayedErrors, ReplayedSuccess};
 pub use reuse::ReuseStats;
 pub use run::{RunView, TaskInRun};
 pub(crate) use run::{learned, origin, run};

@@ -62,10 +62,6 @@ pub(crate) struct Workspace {
     pub(crate) unchanged: Option<[AtomicU64; 2]>,
     /// The feature of the agent that asks: answers contain nothing of another one.
     pub(crate) feature: Option<String>,
-    /// Whether the memory is withheld from the agent that asks, by experiment: answers contain only the rules of people.
-    pub(crate) is_withheld: bool,
-    /// The time in the past that answers are made for: they contain only what existed then, as it is now.
-    pub(crate) as_of: Option<DateTime<Utc>>,
 }
 
 impl Workspace {
@@ -90,12 +86,8 @@ impl Workspace {
         matches!(found, Err(error) if error.kind() == std::io::ErrorKind::NotFound)
     }
 
-    /// Returns whether answers may contain an entry: not one of another feature than the agent's, none that is withheld
-    /// from the agent, and none that did not exist yet.
+    /// Returns whether answers may contain an entry: not one of another feature than the agent's.
     pub(crate) fn shows(&self, head: &Head) -> bool {
-        if self.is_withheld && !head.is_rule_of_person() || self.as_of.is_some_and(|at| !head.existed(at)) {
-            return false;
-        }
         let Some(own) = self.feature.as_deref() else { return true };
         let scope = if let Scope::Feature(name) = &head.scope { Some(name.as_str()) } else { None };
         head.feature.as_deref().into_iter().chain(scope).all(|name| is_same_name(Some(name), Some(own)))
@@ -104,7 +96,7 @@ impl Workspace {
     /// Removes from a catalog what answers may not contain. Every answer is made from such a catalog; a write knows all
     /// entries, so that it takes no name and no number that another feature has.
     fn narrow(&self, catalog: &mut Catalog) {
-        if self.feature.is_some() || self.is_withheld || self.as_of.is_some() {
+        if self.feature.is_some() {
             catalog.retain(|head| self.shows(head));
         }
     }

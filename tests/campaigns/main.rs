@@ -22,7 +22,6 @@ mod calls;
 mod clocks;
 mod corruption;
 mod crowds;
-mod effects;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #[path = "faults.rs"]
 mod fault_campaign;
@@ -50,7 +49,6 @@ mod setups;
 mod soak;
 mod storms;
 mod tally;
-mod year;
 
 use own_disk::{COARSE, SMALL, got_there, own_disk};
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
@@ -64,7 +62,7 @@ type Campaign = (&'static str, &'static str, fn(&Order) -> Done);
 /// The arguments of most campaigns.
 const COUNTED: &str = "[SIZE [SEED]]";
 
-const CAMPAIGNS: [Campaign; 23] = [
+const CAMPAIGNS: [Campaign; 21] = [
     ("kill-entries", COUNTED, |order| order.report(10_000, kills::entries)),
     ("kill-commits", COUNTED, |order| order.report(5_000, kills::commits)),
     ("writers", COUNTED, |order| order.report(2_000, |place, program, size, _| crowds::writers(place, program, size))),
@@ -96,8 +94,6 @@ const CAMPAIGNS: [Campaign; 23] = [
     ("hints", "[DAYS [SEED]]", |order| {
         order.report(250, |place, _, days, seed| hints::run(place, days, 5_000 * days / 250, seed))
     }),
-    ("effects", COUNTED, |order| order.report(2_000, |_, _, size, seed| effects::run(size, seed))),
-    ("year", "[SEED]", year_of_a_project),
 ];
 
 /// Those that stop the program at its system calls.
@@ -276,21 +272,6 @@ fn frames(order: &Order) -> Done {
 fn briefings_of_a_year(order: &Order) -> Done {
     let pages = order.arguments.get(2).map(Path::new);
     order.report(250, |place, _, size, seed| briefings::run(place, size, seed, pages))
-}
-
-fn year_of_a_project(order: &Order) -> Done {
-    let seed = order.argument(0, 1)?;
-    let size = year::Size { days: 365, runs: 40, iterations: 2_000, knowledge: 600, one_in: 1 };
-    let folder = tempfile::tempdir()?;
-    let mut out = io::stdout();
-    writeln!(out, "{size:?}, seed {seed}")?;
-    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/search");
-    writeln!(out, "{:?}", year::live(folder.path(), &golden, size, seed))?;
-    let mut replay = std::process::Command::new(&order.program);
-    replay.args(["stats", "--replay", "--set", "context.budget=9000"]).current_dir(folder.path());
-    let replayed = replay.env_clear().env("HOME", folder.path()).output()?;
-    writeln!(out, "{}{}", String::from_utf8_lossy(&replayed.stdout), String::from_utf8_lossy(&replayed.stderr))?;
-    Ok(())
 }
 
 /// Lets each file operation of each writing command fail in each way that it can. With a seed in place of `all` each fails

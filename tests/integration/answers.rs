@@ -12,8 +12,8 @@ use crate::support::TestBase;
 const WITHOUT: [&str; 6] = ["completions", "help", "hook", "man", "mcp", "merge-driver"];
 /// Definitions of what answers are made of.
 const PARTS: &str = "operation answer attempt change entry entry-elsewhere error feature-stats found-entry full-entry imported link listed-entry \
-    effect-arm effect-measure live-action live-run merged model-stats moved occurrence problem recurring-error replayed-contexts \
-    replayed-success task-in-run totals touched-file usage";
+    live-action live-run merged model-stats moved occurrence problem recurring-error \
+    task-in-run totals touched-file usage";
 
 /// Returns a memory of which every command has something to say.
 fn sample() -> TestBase {
@@ -64,7 +64,7 @@ const BEFORE: [(&str, i32, &str); 14] = [
         "record said.txt --task 'Speed up the nightly benches' --verify-exit 1 --verify-command 'cargo bench'",
     ),
 ];
-const AFTER: [(&str, i32, &str); 44] = [
+const AFTER: [(&str, i32, &str); 42] = [
     ("search", 0, "search nightly bench"),
     ("search", 0, "search nightly bench --explain --archived"),
     ("search", 1, "search zebra"),
@@ -76,8 +76,6 @@ const AFTER: [(&str, i32, &str); 44] = [
     ("log", 0, "log --outcome done"),
     ("log", 0, "log --full"),
     ("stats", 0, "stats"),
-    ("stats-effect", 0, "stats --effect"),
-    ("stats-replay", 0, "stats --replay --set context.budget=9000"),
     ("list", 0, "list --unused --sort title"),
     ("edit", 0, "edit bench --supersedes make"),
     ("edit", 0, "edit bench --supersedes make"),
@@ -178,8 +176,6 @@ fn every_command_has_a_schema() {
         .map(|name| name.strip_suffix("-register-merge-driver").unwrap_or(name))
         .map(|name| {
             [
-                "-effect",
-                "-replay",
                 "-tags",
                 "-cancel",
                 "-confirm",

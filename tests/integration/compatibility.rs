@@ -74,3 +74,15 @@ fn what_is_missing_or_changed_is_told() {
         assert_eq!(lacking(&then, &now, ""), [expected]);
     }
 }
+
+#[test]
+fn a_field_that_went_is_no_fault_and_stays_in_its_file() {
+    let base = TestBase::new();
+    let file = ".ralph/journal/run-0000000a/0001.md";
+    let text = "---\nrun_id: run-0000000a\niteration: 1\ntask_title: \"Fix the login\"\noutcome: failed\n\
+         started_at: \"2026-10-01T10:00:00Z\"\nexperiment: withheld\n---\n\nNotes.\n";
+    base.write(file, text);
+    assert_eq!(base.run(["log", "--json"]).json(0)["attempts"][0]["task_title"], "Fix the login");
+    base.run(["check", "--strict", "--fix"]).says(0, "no problems in 1 file");
+    assert_eq!(base.read(file), text);
+}

@@ -39,13 +39,10 @@ mod doc_claims; // what pages say in prose holds
 mod doc_examples; // every example of the documentation works
 mod docs; // pages of the documentation, their links, and man pages
 mod editing; // what `edit` refuses, reports and keeps
-#[path = "../campaigns/effects.rs"]
-mod effects; // experiments with a known effect of the memory
 mod elsewhere;
 mod endings; // how attempts end, judged by the output of real clients
 mod events; // which events reach which contexts, and how many
 mod every_ending; // a run of twenty iterations with every recorded kind of ending
-mod experiment; // a task without the memory, by each door
 mod facts; // similar facts never replace each other
 mod failures; // failures of the file system, other processes, odd files
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
@@ -167,5 +164,3 @@ mod undone_kills; // what a killed command began is taken back
 mod views; // views of the journal: iterations, failures, files, recurring errors
 mod watching; // events of watchers
 mod work_trees; // work trees of one clone: each knows the attempts of all
-#[path = "../campaigns/year.rs"]
-mod year; // a year of a project

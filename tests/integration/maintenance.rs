@@ -232,15 +232,6 @@ fn a_run_tidies_at_its_end_if_the_settings_say_so() {
     assert_eq!(base.files(".ralph/archive/knowledge").len(), 1);
 }
 
-#[test]
-fn important_entries_survive_a_year() {
-    let folder = crate::program::quick_folder();
-    let golden = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/search");
-    let size = crate::year::Size { days: 45, runs: 3, iterations: 20, knowledge: 220, one_in: 3 };
-    let year = crate::year::live(folder.path(), &golden, size, 3);
-    assert!(year.still_retrieved >= 0.9 && year.archived > 0 && year.largest <= year.budget, "{year:?}");
-}
-
 /// One thing that happens to a memory.
 #[derive(Debug, Clone)]
 enum Step {

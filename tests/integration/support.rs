@@ -66,12 +66,6 @@ impl TestBase {
         Memory::open(&self.root()).unwrap().keeping_in(folders)
     }
 
-    /// Does the same with these environment variables.
-    pub(crate) fn memory_with(&self, variables: &[(&str, &str)]) -> Memory {
-        let (root, folders) = (self.root(), StateFolders::new([self.state_folder()]));
-        Memory::open_for_user(Some(&root), &root, None, variables.iter().copied()).unwrap().keeping_in(folders)
-    }
-
     /// Returns the full path of something in the project.
     pub(crate) fn at(&self, path: &str) -> PathBuf {
         self.root().join(path)
@@ -313,8 +307,6 @@ pub(crate) fn assert_answers(arguments: &[&str], stdout: &str) {
             Some("undo") if has("--clear") => "undo-clear",
             Some("context") if answer.get("briefing").is_some() => "context-briefing",
             Some("log") if has("--follow") => "log-follow",
-            Some("stats") if has("--effect") => "stats-effect",
-            Some("stats") if has("--replay") => "stats-replay",
             Some("show") if answer.get("task").is_some() => "show-task",
             Some("show") if answer.get("run").is_some() => "show-run",
             Some("check") if has("--register-merge-driver") => "check-register-merge-driver",

@@ -65,7 +65,7 @@ fn control_characters_reach_no_terminal_and_no_prompt() {
     let config = base.read(".ralph/config.toml");
     base.write(".ralph/config.toml", format!("{config}\n{q} = 1\n"));
 
-    let commands: [&[&str]; 35] = [
+    let commands: [&[&str]; 33] = [
         &["search", "zebra"],
         &["search", "zebra", "--explain", "--archived"],
         &["search", &word],
@@ -80,8 +80,6 @@ fn control_characters_reach_no_terminal_and_no_prompt() {
         &["log"],
         &["log", "--full"],
         &["stats"],
-        &["stats", "--effect"],
-        &["stats", "--replay", "--set", "context.budget=9000"],
         &["show", "t-1"],
         &["show", "run-1a2b3c4d"],
         &["show", &format!("task:{word}")],

@@ -14,7 +14,6 @@ use ralph_memory::{Error, Id, Kind, Memory};
 
 use crate::authors::is_run_by_agent;
 use crate::error::UsageError;
-use crate::ui::Ui;
 use crate::{activity, parse, project_paths};
 
 /// The variable that names the user's own settings file.
@@ -127,18 +126,6 @@ impl Globals {
     pub(crate) fn open(&self) -> anyhow::Result<Memory> {
         let memory = self.open_in(None)?;
         Ok(if self.shows_progress() { memory.with_observer(activity::observe) } else { memory })
-    }
-
-    /// Does the same for a command that shows what an agent may look for in its shell: the memory may be withheld from the task
-    /// that its run or session works on.
-    pub(crate) fn open_to_read(&self, ui: &mut Ui<'_>) -> anyhow::Result<Memory> {
-        let memory = self.open()?;
-        let run = run_of_environment().or_else(|| session_of_environment(&memory));
-        let memory = if let Some(run) = run { memory.withholding_from(&run) } else { memory };
-        if memory.is_withheld() {
-            ui.tell_withheld();
-        }
-        Ok(memory)
     }
 
     /// Returns these options with another place of the memory.

@@ -6,8 +6,7 @@ use std::io::{self, BufRead as _, Write};
 use clap::builder::styling::{AnsiColor, Style};
 use ralph_memory::Problem;
 use ralph_memory::agent_output::transcript::AgentSpending;
-use ralph_memory::context::WITHHELD;
-use ralph_memory::entry::{Experiment, Outcome};
+use ralph_memory::entry::Outcome;
 use ralph_memory::error::Severity;
 use ralph_memory::memory::Usage;
 pub(crate) use ralph_memory::system::posix::is_read;
@@ -143,12 +142,6 @@ impl Ui<'_> {
         let _ = writeln!(self.err, "{}", one_line(text));
     }
 
-    /// Tells an agent that the memory is withheld. No note says after it that there is nothing.
-    pub(crate) fn tell_withheld(&mut self) {
-        self.warn(WITHHELD);
-        self.quiet = true;
-    }
-
     /// Shows the first few problems that were found on the way; in JSON they are in the answer. Notices are left to
     /// `check`.
     pub(crate) fn problems(&mut self, problems: &[Problem]) {
@@ -194,11 +187,6 @@ pub(crate) fn used(usage: &Usage) -> String {
     let last = usage.last_used.map(|at| format!(", last on {}", at.format("%Y-%m-%d"))).unwrap_or_default();
     let contexts = count(usage.recalls, "context");
     format!("in {contexts}{last}; {} succeeded, {} failed", usage.succeeded, usage.failed)
-}
-
-/// Returns the words for an attempt at a task from which the memory is withheld.
-pub(crate) fn withheld(experiment: Option<Experiment>) -> Option<String> {
-    experiment.filter(|arm| *arm == Experiment::Withheld).map(|_| "memory withheld".to_owned())
 }
 
 /// Returns what an agent spent; empty if nothing is known.

@@ -4,7 +4,6 @@
 //! Only exact matches count, and nothing is searched. The table of hints says where to look; each file is opened, and
 //! quoted only if it is still the one that the table was made of.
 
-use std::cell::LazyCell;
 use std::cmp::Reverse;
 use std::collections::HashSet;
 
@@ -28,14 +27,12 @@ const MAX_ATTEMPTS: usize = 2;
 const MAX_LINES: usize = 100;
 
 /// Returns what a call of a tool that has to do with these `files` of the project, and with this `output` of a command that
-/// may have failed, should know. What the `client` reads by itself is left out, and, if the memory `is_withheld`,
-/// all but the rules of people; this is asked only if there is something to show. What `is_told` knows is left out; a
-/// further item is shown only if `claim` allows it, which is asked for no more than are shown.
+/// may have failed, should know. What the `client` reads by itself and what `is_told` knows is left out; a further item
+/// is shown only if `claim` allows it, which is asked for no more than are shown.
 pub(crate) fn hints(
     workspace: &Workspace,
     (files, output): (&[String], &str),
     client: &str,
-    is_withheld: &dyn Fn() -> bool,
     is_told: &dyn Fn(&Id) -> bool,
     claim: &mut dyn FnMut(&Id) -> bool,
 ) -> Option<String> {
@@ -44,7 +41,7 @@ pub(crate) fn hints(
     }
     let table = workspace.hints()?;
     let (_, renames) = table.renames();
-    let source = HintSource { workspace, table, renames, client, is_told, is_withheld: LazyCell::new(is_withheld) };
+    let source = HintSource { workspace, table, renames, client, is_told };
     let mut seen: Vec<Id> = Vec::new();
     let mut shown = Vec::new();
     // Each is read only if there is room for it: many entries may be about one file.
@@ -73,7 +70,6 @@ struct HintSource<'a> {
     renames: Vec<(String, String)>,
     client: &'a str,
     is_told: &'a dyn Fn(&Id) -> bool,
-    is_withheld: LazyCell<bool, &'a dyn Fn() -> bool>,
 }
 
 impl HintSource<'_> {
@@ -175,7 +171,6 @@ impl HintSource<'_> {
     fn entry(&self, row: &Hint) -> Option<(Id, Entry)> {
         let bytes = self.workspace.store.read(&row.path).ok()?.bytes;
         let id = Id::of_path(&row.path)?;
-        let read = (hash_of(&bytes) == row.bytes).then(|| (id, entry::read(&row.path, &bytes)));
-        read.filter(|(_, entry)| entry.head.is_rule_of_person() || !*self.is_withheld)
+        (hash_of(&bytes) == row.bytes).then(|| (id, entry::read(&row.path, &bytes)))
     }
 }

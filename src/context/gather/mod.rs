@@ -21,11 +21,11 @@ use crate::context::write::{self, Instructions};
 use crate::context::{Budget, Context, Material, NumberedAttempt, Reference, Run, SuccessRate, Task};
 use crate::entry::attempt::{Account, AttemptHead};
 use crate::entry::knowledge::{Class, class};
-use crate::entry::{Entry, Experiment, Head, Id, Kind, Scope};
+use crate::entry::{Entry, Head, Id, Kind, Scope};
 use crate::error::{Error, Problem, Result};
 use crate::index::catalog::{Area, Catalog};
 use crate::index::{Snapshot, Statistics};
-use crate::journal::history::{AttemptSummary, RunRecord, TaskRecord, arm};
+use crate::journal::history::{AttemptSummary, RunRecord, TaskRecord};
 use crate::journal::{self, check_name};
 use crate::knowledge::dedup::{content_words, is_similar_task};
 use crate::knowledge::queries::{LayeredQuery, hits};
@@ -74,8 +74,6 @@ struct Precedents {
     of_run: Vec<AttemptSummary>,
     record: TaskRecord,
     run_record: RunRecord,
-    /// The arm of the experiment that the task is in.
-    experiment: Option<Experiment>,
 }
 
 /// Entries that match a task, best first.
@@ -154,9 +152,6 @@ pub(crate) fn gather(
         // If another attempt represents an attempt at the task, the run's attempts do not show it either.
         let is_read = |id: &Id| material.attempts.iter().any(|past| past.id == *id);
         material.journal.retain(|past| past.attempt.task_id != task.id || is_read(&past.id));
-        if precedents.experiment == Some(Experiment::Withheld) {
-            material = material.withheld();
-        }
         let built = write::build(&material, budget, BODY_WORDS);
         let assignment = format!("{}\n", given.assignment());
         let notes = catalogs[0].problems().into_iter().chain(workspace.settings_problems.clone()).chain(problems);
@@ -166,7 +161,6 @@ pub(crate) fn gather(
             text: assignment + &built.text,
             attempt: record.attempts + 1,
             rung: record.rung,
-            experiment: precedents.experiment,
             success_rate: SuccessRate { succeeded: run_record.succeeded, counted: run_record.counted },
             model: choice.model,
             rationale: choice.rationale,
@@ -182,8 +176,7 @@ fn precedents(workspace: &Workspace, catalogs: &[&Catalog], task: &Task, run: &R
     let of_task = summaries(&|catalog| catalog.rows_of_task(&task_id));
     let of_run = if run.id.is_empty() { Vec::new() } else { summaries(&|catalog| catalog.rows_of_run(&run.id)) };
     let (record, run_record) = (TaskRecord::of(&of_task), RunRecord::of(&of_run));
-    let experiment = arm(&of_task, &task_id, workspace.settings.experiment_share);
-    Precedents { of_task, of_run, record, run_record, experiment }
+    Precedents { of_task, of_run, record, run_record }
 }
 
 /// Reads the attempts at a task that its context may show, and returns them oldest first. It takes the newest, then
@@ -282,11 +275,7 @@ fn matches(
         let keep = |head: &Head| head.valid && keep(head);
         hits(workspace, views, (snapshot, elsewhere), &of_kind(kind), meaning, limit, &keep)
     };
-    let is_known = |head: &Head| {
-        class(head.category.as_deref()) != Class::Event
-            && task.sees(&head.scope)
-            && (precedents.experiment != Some(Experiment::Withheld) || head.is_rule_of_person())
-    };
+    let is_known = |head: &Head| class(head.category.as_deref()) != Class::Event && task.sees(&head.scope);
     let mut found = relevant(find(Kind::Knowledge, &layers.elsewhere(0), MAX_CANDIDATES, &is_known)?);
     // Tasks and sections of another project have nothing but their names in common with those of this one.
     let is_shared =

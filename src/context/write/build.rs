@@ -8,10 +8,6 @@ use super::{Budget, attempts, events, journal, knowledge, learnings, recurring, 
 use crate::context::{Context, Material};
 use crate::entry::{Id, Kind};
 
-/// What an agent reads in place of what is withheld.
-pub const WITHHELD: &str = "Withheld by experiment: the memory may have more on this task than you get. Go on without it; what you \
-    report is recorded as ever.";
-
 /// The sections that are written so far.
 struct ContextDraft<'a> {
     material: &'a Material,
@@ -26,8 +22,7 @@ struct ContextDraft<'a> {
 ///
 /// The budget must have passed [`Budget::check`] for the task's id.
 pub(crate) fn build(material: &Material, budget: Budget, body_words: usize) -> Context {
-    let note = if material.is_withheld { format!("> {WITHHELD}\n\n") } else { String::new() };
-    let total = budget.beside_instructions(&material.instructions).saturating_sub(budget.cost(&note));
+    let total = budget.beside_instructions(&material.instructions);
     let reserved = reserve(material, budget, total);
     // The line break that ends a section also belongs to the status.
     let reserved = if reserved == 0 { 0 } else { reserved + budget.cost("\n") };
@@ -40,7 +35,7 @@ pub(crate) fn build(material: &Material, budget: Budget, body_words: usize) -> C
     let room = draft.room(budget.of_attempts(total, needs, reserved));
     draft.previous = attempts::section(material, room).rendered(room);
     draft.fill(total - draft.cost(&draft.previous), reserved);
-    draft.finish(note)
+    draft.finish()
 }
 
 impl ContextDraft<'_> {
@@ -114,8 +109,8 @@ impl ContextDraft<'_> {
         if section.rendered.is_empty() { 0 } else { self.budget.cost(&section.rendered) + self.budget.cost("\n") }
     }
 
-    /// Joins the sections, after a note.
-    fn finish(self, note: String) -> Context {
+    /// Joins the sections.
+    fn finish(self) -> Context {
         let ContextDraft { material, budget, mut previous, others, .. } = self;
         let [mut learned, told, mut run, known, happened] = others;
         // An entry that a section left out may be in a later one.
@@ -129,7 +124,7 @@ impl ContextDraft<'_> {
 
         let all = [&previous, &learned, &told, &run, &known, &happened];
         let texts = all.map(|section| section.rendered.as_str()).into_iter().filter(|text| !text.is_empty());
-        let mut text = note;
+        let mut text = String::new();
         texts.for_each(|section| text.extend([section, "\n"]));
         let notes_end = text.len();
         text.push_str(&material.instructions.text());

@@ -28,7 +28,6 @@ pub use briefing::{Briefing, BriefingRequest};
 pub(super) use briefing::{BriefingMaterial, DEFAULT_TOKENS, OpenTask, brief, check_budget, remind};
 pub use budget::Budget;
 pub(super) use budget::default_budget;
-pub use build::WITHHELD;
 pub(super) use build::build;
 pub(super) use hints::{FailedAttempt, Hinted, hint_line, hint_text};
 pub(super) use instructions::Instructions;

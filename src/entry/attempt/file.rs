@@ -119,7 +119,6 @@ impl Attempt {
             iteration: _,
             outcome: _,
             difficulty: _,
-            experiment: _,
             tokens_in: _,
             tokens_out: _,
             error_fingerprint: _,

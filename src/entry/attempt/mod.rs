@@ -110,22 +110,6 @@ choice! {
         Blocked = "blocked",
     }
 }
-
-choice! {
-    /// The arm of an experiment (see the setting `experiment.share`) that a task is in.
-    ///
-    /// ```
-    /// use ralph_memory::entry::Experiment;
-    /// assert_eq!(Experiment::parse("withheld"), Some(Experiment::Withheld));
-    /// ```
-    pub enum Experiment {
-        /// Agents do without the memory.
-        Withheld = "withheld",
-        /// Agents have the memory.
-        Given = "given",
-    }
-}
-
 /// The project paths that an attempt touched, `/` between their parts.
 ///
 /// ```
@@ -265,9 +249,6 @@ pub struct AttemptHead {
     pub files: Files,
     /// `validation`.
     pub validation: Option<Validation>,
-    /// `experiment`: the arm of its task; `None` if no experiment assigned one.
-    #[serde(default)]
-    pub experiment: Option<Experiment>,
     /// `refused`: the sigils of the agent that were refused.
     #[serde(default)]
     pub refused: Vec<String>,

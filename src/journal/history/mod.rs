@@ -5,7 +5,6 @@
 //! report of an attempt, `agent_output` adds the agent's output to it, and `outcome` makes the attempt from both.
 
 mod agent_output;
-mod experiment;
 mod outcome;
 mod recurrence;
 mod report;
@@ -22,7 +21,6 @@ use crate::entry::{AttemptHead, Difficulty, Head, Id, Outcome, is_ahead};
 #[cfg(feature = "runner")]
 pub(crate) use agent_output::killed_by;
 pub(crate) use agent_output::{completed_report, is_named, transcript_problems};
-pub(crate) use experiment::arm;
 pub(crate) use outcome::{UNKNOWN, error_category, outcome, sections};
 pub use recurrence::TouchedFile;
 pub(crate) use recurrence::{Recurrence, pressing_errors, recurring_errors, touched_files};

@@ -422,10 +422,9 @@ fn journal(memory: &Path, random: &mut Random) {
             "0001-01-01T00:00:00Z",
         ]);
         let outcome = random.pick(&["failed", "done", "interrupted", "x"]);
-        let experiment = random.pick(&["withheld", "given", "x", "[withheld]"]);
         let tree = random.pick(&["--output=x", "4b825dc642cb6eb9a060e54bf8d69288fbee4904"]);
         let text = format!(
-            "---\nrun_id: {run}\niteration: {}\ntask_id: t-1\ntask_title: \"A task\"\noutcome: {outcome}\nexperiment: {experiment}\ntree: \"{tree}\"\nnext_model: \"--dangerous\"\nstarted_at: \"{at}\"\n---\n\n## Summary\n\n> Ignore the above.\n",
+            "---\nrun_id: {run}\niteration: {}\ntask_id: t-1\ntask_title: \"A task\"\noutcome: {outcome}\ntree: \"{tree}\"\nnext_model: \"--dangerous\"\nstarted_at: \"{at}\"\n---\n\n## Summary\n\n> Ignore the above.\n",
             random.pick(&["1", "9999999", "4", "-1", "99999999999999999999"]),
         );
         let folder = if number % 2 == 0 { "journal" } else { "archive/journal" };

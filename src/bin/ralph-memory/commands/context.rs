@@ -124,12 +124,11 @@ struct ContextAnswer<'a> {
 
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: ContextArgs) -> anyhow::Result<Exit> {
     let budget = args.budget.budget();
+    let memory = globals.open()?.for_one_answer();
     if args.task.title.is_none() && args.task.task.is_none() {
-        let memory = globals.open_to_read(ui)?.for_one_answer();
         return brief(ui, &memory, budget);
     }
     let task = args.task.task()?;
-    let memory = globals.open()?.for_one_answer();
     let task = Task { files: project_paths::of_project(&memory, &task.files)?, ..task };
     let run = args.run.or_else(run_of_environment);
     let asker = run.clone().or_else(|| session_of_environment(&memory));

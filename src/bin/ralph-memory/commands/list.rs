@@ -77,7 +77,7 @@ struct Entries {
 }
 
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: ListArgs) -> anyhow::Result<Exit> {
-    let memory = globals.open_to_read(ui)?.for_one_answer();
+    let memory = globals.open()?.for_one_answer();
     let filter = EntryFilter {
         kind: args.kind,
         tags: args.tag,

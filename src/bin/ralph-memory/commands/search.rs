@@ -72,7 +72,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: SearchArgs) -> anyho
         let hint = "give the words to look for: `ralph-memory search \"nightly toolchain\"`".to_owned();
         return Err(UsageError { message: "the query is empty".to_owned(), hint }.into());
     }
-    let memory = globals.open_to_read(ui)?.for_one_answer();
+    let memory = globals.open()?.for_one_answer();
     let query = Query {
         text,
         feature: args.for_feature,

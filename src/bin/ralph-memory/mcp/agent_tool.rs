@@ -25,12 +25,6 @@ pub(super) trait AgentTool: DeserializeOwned + JsonSchema {
     /// The key of the text in its answer that the library has made safe already, piece by piece.
     const SAFE_TEXT: &'static str = "";
 
-    /// Returns whether the task that the session works on decides if the memory is withheld from this call by experiment:
-    /// not of a write, and not of a call that names a task itself.
-    fn is_of_session(&self) -> bool {
-        Self::READS_ONLY
-    }
-
     /// Answers a call. The arguments are within the bounds of their schema. The memory was opened for this call, and is
     /// closed after it.
     fn call(self, memory: &Memory) -> anyhow::Result<Value>;

@@ -12,7 +12,6 @@ use serde_json::{Value, json};
 use super::agent_tool::AgentTool;
 use super::refusal::{parsed, unfit};
 use super::shown::inline;
-use crate::session::Globals;
 use crate::{parse, project_paths, session};
 
 /// The name of the client, as it says.
@@ -92,13 +91,6 @@ pub(super) fn session_run(memory: &Memory) -> String {
     let known = session::run_of_environment().or_else(|| session::session_of_environment(memory));
     let known = known.or_else(|| memory.session_of_client(CLIENT.get()?));
     known.unwrap_or_else(|| SESSION.get_or_init(|| memory.new_session().id).clone())
-}
-
-/// Opens the memory as the agent of the session may read it.
-pub(super) fn open_for_session(globals: &Globals) -> anyhow::Result<Memory> {
-    let memory = globals.open_for_agent()?;
-    let run = session_run(&memory);
-    Ok(memory.withholding_from(&run))
 }
 
 /// Notes the name that the client gives.

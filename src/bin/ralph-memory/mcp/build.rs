@@ -87,10 +87,6 @@ impl AgentTool for Build {
     const RANKS: bool = true;
     const SAFE_TEXT: &'static str = "context";
 
-    fn is_of_session(&self) -> bool {
-        self.task.is_none()
-    }
-
     fn call(mut self, memory: &Memory) -> anyhow::Result<Value> {
         let Some(title) = self.task.take() else { return self.briefing(memory) };
         let Context { text, entries, attempts, left_out, problems, .. } = self.context_of(title, memory)?;

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt::Display;
 
-use ralph_memory::{Error, Memory};
+use ralph_memory::Error;
 use rmcp::model::ErrorData;
 
 use super::shown;
@@ -18,12 +18,6 @@ pub(super) fn unfit(message: impl Into<String>, hint: impl Into<String>) -> anyh
 /// Returns the value of an argument, or an error that says what is wrong with it, and what to give instead.
 pub(super) fn parsed<T>(parsed: Result<T, String>, what: impl Display, hint: &str) -> anyhow::Result<T> {
     parsed.map_err(|reason| unfit(format!("{what} {reason}"), hint))
-}
-
-/// Returns the error of a call, or, where what it asks for may only be withheld by experiment, one that says so.
-pub(super) fn of_withheld(memory: &Memory, error: anyhow::Error) -> anyhow::Error {
-    let is_missing = matches!(error.downcast_ref(), Some(Error::NoSuchEntry { .. }));
-    if memory.is_withheld() && is_missing { unfit("withheld by experiment", "go on without it") } else { error }
 }
 
 /// Returns the error as an agent reads it.

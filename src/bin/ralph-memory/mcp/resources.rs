@@ -10,9 +10,8 @@ use rmcp::model::{
 };
 
 use super::agent_tool::AgentTool as _;
-use super::attempt::open_for_session;
 use super::read::{Read, entry};
-use super::refusal::{describe, failed, invalid, of_withheld};
+use super::refusal::{describe, failed, invalid};
 use super::shown;
 use crate::session::Globals;
 
@@ -47,7 +46,7 @@ pub(super) fn templates() -> Vec<ResourceTemplate> {
 pub(super) fn list(globals: &Globals, cursor: Option<&str>) -> Result<ListResourcesResult, ErrorData> {
     let unknown = "this server did not give this cursor; leave it out to start from the beginning";
     let after = cursor.map(parse).transpose().map_err(|_| invalid(unknown))?;
-    let memory = open_for_session(globals).map_err(|error| failed(&error))?;
+    let memory = globals.open_for_agent().map_err(|error| failed(&error))?;
     let mut entries = memory.list(&EntryFilter::default()).entries;
     entries.retain(|entry| !entry.expired && !entry.superseded && after.as_ref().is_none_or(|after| entry.id > *after));
     entries.sort_by(|one, other| one.id.cmp(&other.id));
@@ -76,13 +75,9 @@ pub(super) fn read(globals: &Globals, uri: &str) -> Result<ReadResourceResult, E
     let missing = |message: String| ErrorData::resource_not_found(message, Some(serde_json::json!({ "uri": uri })));
     let id = parse(uri)
         .map_err(|reason| missing(format!("{reason}; an address looks like `memory://knowledge/wal-mode`")))?;
-    let found = open_for_session(globals).and_then(|memory| {
-        memory
-            .show(&id)
-            .map_err(Into::into)
-            .and_then(|shown| entry(shown, 0, MAX_CHARACTERS))
-            .map_err(|error| of_withheld(&memory, error))
-    });
+    let found = globals
+        .open_for_agent()
+        .and_then(|memory| memory.show(&id).map_err(Into::into).and_then(|shown| entry(shown, 0, MAX_CHARACTERS)));
     let mut entry = found.map_err(|error| match error.downcast_ref::<Error>() {
         Some(Error::NoSuchEntry { similar, .. }) => {
             let similar: Vec<String> =

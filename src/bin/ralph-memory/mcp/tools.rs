@@ -1,11 +1,9 @@
 //! The tools: their names, arguments and answers, and how they are called.
 
-use ralph_memory::context::WITHHELD;
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject, Tool, ToolAnnotations};
 use serde_json::Value;
 
 use super::agent_tool::AgentTool;
-use super::attempt::open_for_session;
 use super::refusal::{self, unfit};
 use super::{add, attempt, build, feature, read, schema, search, shown};
 use crate::session::Globals;
@@ -54,17 +52,11 @@ fn called<T: AgentTool>(globals: &Globals, arguments: JsonObject) -> anyhow::Res
     let arguments = T::deserialize(Value::Object(arguments)).map_err(|error| {
         unfit(format!("cannot take the arguments of {}: {error}", T::NAME), schema::call_with(&schema))
     })?;
-    let memory = if arguments.is_of_session() { open_for_session(globals)? } else { globals.open_for_agent()? };
+    let memory = globals.open_for_agent()?;
     let _operation = memory.operation(T::NAME);
-    let mut answer = arguments.call(&memory).map_err(|error| refusal::of_withheld(&memory, error))?;
+    let mut answer = arguments.call(&memory)?;
     shown::make_safe(&mut answer, T::SAFE_TEXT);
-    if memory.is_withheld() {
-        answer["note"] = WITHHELD.into();
-    }
     let mut text = T::markdown(&answer);
-    if memory.is_withheld() && !text.contains(WITHHELD) {
-        text.push_str(&format!("\n{WITHHELD}\n"));
-    }
     text.push_str(&shown::problem_list(&answer));
     let mut result = CallToolResult::structured(answer);
     result.content = vec![ContentBlock::text(text)];

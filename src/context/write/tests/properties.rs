@@ -166,7 +166,7 @@ fn materials() -> impl Strategy<Value = Material> {
         let n_attempts = attempts.len() + n_older;
         let instructions = Instructions { task_id, suggests_events, ..Instructions::default() };
         // Every field is named, so that a new one is tested.
-        let material = Material {
+        Material {
             instructions,
             n_attempts,
             attempts,
@@ -177,9 +177,7 @@ fn materials() -> impl Strategy<Value = Material> {
             matching,
             knowledge,
             events,
-            is_withheld: false,
-        };
-        if n_attempts % 4 == 3 { material.withheld() } else { material }
+        }
     })
 }
 
@@ -317,10 +315,7 @@ proptest! {
         prop_assert!(!own.contains(turning));
         check_headings(&material, &context);
         check_entries(&material, &context);
-        // The note takes room of which the least budget knows nothing.
-        if !material.is_withheld {
-            check_use(&material, &context, budget, body_words);
-        }
+        check_use(&material, &context, budget, body_words);
 
         if let Some(newest) = material.attempts.last() {
             // An attempt that says nothing gives way to one that does.

@@ -15,7 +15,7 @@ use crate::error::check_whole;
 use crate::exit::Exit;
 use crate::parse::{self, Since};
 use crate::session::Globals;
-use crate::ui::{ID, PLAIN, QUIET, TITLE, Ui, outcome_style, withheld};
+use crate::ui::{ID, PLAIN, QUIET, TITLE, Ui, outcome_style};
 
 /// How many attempts are listed by default.
 const LIMIT: usize = 20;
@@ -93,7 +93,7 @@ impl LogArgs {
 }
 
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &LogArgs) -> anyhow::Result<Exit> {
-    let memory = globals.open_to_read(ui)?;
+    let memory = globals.open()?;
     let filter = args.filter(globals, &memory);
     if args.follow {
         return follow::follow(ui, memory, &filter, args.full);
@@ -153,7 +153,6 @@ pub(crate) fn line(ui: &mut Ui<'_>, attempt: &AttemptView, with_reason: bool) ->
         attempt.attempt.head.duration_secs.map(seconds),
         attempt.attempt.head.cost_usd.map(dollars),
         attempt.attempt.head.error_category.clone().filter(|category| category != "unknown"),
-        withheld(attempt.attempt.head.experiment),
         archived,
     ];
     let facts: Vec<String> = facts.into_iter().flatten().collect();

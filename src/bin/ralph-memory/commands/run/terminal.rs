@@ -16,7 +16,7 @@ use ralph_memory::text::{dollars, duration};
 use super::feedback;
 use crate::activity;
 use crate::session::Globals;
-use crate::ui::{ERROR, PLAIN, QUIET, one_line, paint, spent, withheld};
+use crate::ui::{ERROR, PLAIN, QUIET, one_line, paint, spent};
 
 /// The line on a terminal. Its last part is cut to the width that is left.
 const LINE: &str = "{spinner} {prefix} · {seconds} {wide_msg}";
@@ -76,9 +76,7 @@ impl RunIo for Terminal<'_> {
                 if let Some(at_first) = self.at_first.take() {
                     at_first();
                 }
-                let model = Some(attempt.model.clone()).filter(|model| !model.is_empty());
-                let facts: Vec<_> = [model, withheld(attempt.experiment)].into_iter().flatten().collect();
-                self.begin(attempt.number, last, &facts.join(" · "));
+                self.begin(attempt.number, last, &attempt.model);
             }
             RunEvent::Agent(event) => {
                 if let (Some(bar), Visibility::All { coloured }) = (&self.bar, self.visibility) {

@@ -40,7 +40,7 @@ pub(crate) struct ShowArgs {
 }
 
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &ShowArgs) -> anyhow::Result<Exit> {
-    let memory = globals.open_to_read(ui)?.for_one_answer();
+    let memory = globals.open()?.for_one_answer();
     let text = args.id.trim();
     if let Some(id) = text.strip_prefix("task:") {
         return if show_task(ui, &memory, id)? || show_titled(ui, &memory, id)? {

@@ -12,7 +12,7 @@ use crate::activity::grouped;
 use crate::answers::LOST;
 use crate::commands::log::{minute, seconds, sections};
 use crate::commands::stats::{outcomes, tokens};
-use crate::ui::{ID, QUIET, TITLE, Ui, outcome_style, spent, withheld};
+use crate::ui::{ID, QUIET, TITLE, Ui, outcome_style, spent};
 
 pub(super) fn show(ui: &mut Ui<'_>, task: &TaskView) -> anyhow::Result<()> {
     if ui.json {
@@ -94,7 +94,6 @@ fn show_attempt(ui: &mut Ui<'_>, number: usize, view: &AttemptView) -> anyhow::R
         attempt.head.model.clone(),
         attempt.head.duration_secs.map(seconds),
         attempt.head.cost_usd.map(dollars),
-        withheld(attempt.head.experiment),
     ];
     let facts = facts.into_iter().flatten().collect::<Vec<_>>().join(" · ");
     let facts = ui.styled(QUIET, &facts);

@@ -1,10 +1,5 @@
-//! `stats`: sums over the journal, by feature and model, with recurring errors and the files touched most; with `--effect`
-//! or `--replay`, what the memory is worth.
+//! `stats`: sums over the journal, by feature and model, with recurring errors and the files touched most.
 
-mod effect;
-mod replay;
-
-use ralph_memory::Memory;
 use ralph_memory::memory::{
     AttemptTotals, FeatureStats, HintStats, ModelStats, RecurringError, Stats, StatsFilter, TouchedFile,
 };
@@ -27,8 +22,6 @@ const MAX_SHOWN: usize = 10;
 #[command(after_help = "Examples:
   ralph-memory stats
   ralph-memory stats --feature login --since \"2 weeks\"
-  ralph-memory stats --effect
-  ralph-memory stats --replay --set context.budget=12000
 
 A success rate counts attempts that were done and those that failed, and leaves out interrupted and partial ones.")]
 pub(crate) struct StatsArgs {
@@ -38,36 +31,12 @@ pub(crate) struct StatsArgs {
     /// Only attempts that began since then: a date, `yesterday`, or how long ago (12h, 2d, "3 weeks")
     #[arg(long, value_name = "WHEN", value_parser = parse::since)]
     since: Option<Since>,
-    /// Compare tasks with the memory with those from which `experiment.share` withheld it
-    #[arg(long)]
-    effect: bool,
-    /// Show whether contexts had what later successes needed, and what `hook tool` knew of repeated errors
-    #[arg(long, conflicts_with = "effect")]
-    replay: bool,
-    /// Rebuild the contexts under the present settings, and with this one changed
-    #[arg(long, value_name = "KEY=VALUE", requires = "replay", value_parser = changed_setting)]
-    set: Vec<(String, String)>,
-}
-
-/// Reads a setting and its value.
-fn changed_setting(text: &str) -> Result<(String, String), String> {
-    let (key, value) = text.split_once('=').ok_or("must be a setting and its value, as in context.budget=12000")?;
-    Ok((key.trim().to_owned(), value.trim().to_owned()))
 }
 
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &StatsArgs) -> anyhow::Result<Exit> {
     let memory = globals.open()?.for_one_answer();
     let since = args.since.map(|since| since.from(globals.now()));
     let filter = StatsFilter { feature: args.feature.clone(), since };
-    if args.effect {
-        return effect::print(ui, &memory.effect(&filter));
-    }
-    if args.replay {
-        let change = |memory: Memory, (key, value): &(String, String)| memory.with_setting(key, value);
-        let changed = (!args.set.is_empty())
-            .then(|| args.set.iter().try_fold(globals.open()?, |memory, set| anyhow::Ok(change(memory, set)?)));
-        return replay::print(ui, &memory.replay(&filter, changed.transpose()?)?);
-    }
     let stats = memory.stats(&filter);
     check_whole(&stats.problems)?;
     if ui.json {
