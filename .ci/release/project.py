@@ -9,15 +9,15 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 
-# Each target with an archive, and how npm calls it: operating system, processor, C library.
-TARGETS = {
-    "x86_64-unknown-linux-gnu": ("linux", "x64", "glibc"),
-    "aarch64-unknown-linux-gnu": ("linux", "arm64", "glibc"),
-    "x86_64-unknown-linux-musl": ("linux", "x64", "musl"),
-    "aarch64-unknown-linux-musl": ("linux", "arm64", "musl"),
-    "x86_64-apple-darwin": ("darwin", "x64", None),
-    "aarch64-apple-darwin": ("darwin", "arm64", None),
-}
+# Each target with an archive.
+TARGETS = [
+    "x86_64-unknown-linux-gnu",
+    "aarch64-unknown-linux-gnu",
+    "x86_64-unknown-linux-musl",
+    "aarch64-unknown-linux-musl",
+    "x86_64-apple-darwin",
+    "aarch64-apple-darwin",
+]
 
 
 def fail(message):
@@ -33,8 +33,6 @@ _package = _metadata["packages"][0]
 
 NAME = _package["name"]
 VERSION = _package["version"]
-DESCRIPTION = _package["description"]
-LICENSE = _package["license"]
 _binstall = _package["metadata"]["binstall"]
 TARGET_FOLDER = Path(_metadata["target_directory"])
 # What a release consists of.
@@ -49,15 +47,10 @@ def repository():
     return address.removesuffix("/").removesuffix(".git")
 
 
-def _filled(template, target, **more):
-    for name, value in {"name": NAME, "version": VERSION, "target": target, **more}.items():
+def _filled(template, target):
+    for name, value in {"name": NAME, "version": VERSION, "target": target}.items():
         template = template.replace(f"{{ {name} }}", value)
     return template
-
-
-def archive_url(target):
-    """Where an archive is once it is released."""
-    return _filled(_binstall["pkg-url"], target, repo=repository())
 
 
 def archive(target):

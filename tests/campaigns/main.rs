@@ -1,7 +1,7 @@
 //! The campaigns, at any size: `cargo bench --bench campaigns -- NAME [ARGUMENT…]`. The README beside this file lists
 //! them.
 //!
-//! The tests of `tests/integration` run the same campaigns with small sizes. This program knows names, default sizes
+//! `small.rs` beside this file runs the same campaigns with small sizes. This program knows names, default sizes
 //! and how to print the result of a campaign; the steps and the invariants are in the campaigns' own files.
 
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed campaign")]
@@ -26,10 +26,8 @@ mod crowds;
 #[path = "faults.rs"]
 mod fault_campaign;
 mod frames;
-mod full_disk;
 mod git_matrix;
 mod hints;
-mod hook_inputs;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod hostile_clone;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
@@ -42,15 +40,14 @@ mod own_disk;
 mod paths;
 mod program;
 mod random;
-mod report;
 mod saves;
-mod secrets;
 mod setups;
-mod soak;
 mod storms;
 mod tally;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod tree_kills;
 
-use own_disk::{COARSE, SMALL, got_there, own_disk};
+use own_disk::{COARSE, got_there, own_disk};
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 use tally::Tally;
 
@@ -62,7 +59,7 @@ type Campaign = (&'static str, &'static str, fn(&Order) -> Done);
 /// The arguments of most campaigns.
 const COUNTED: &str = "[SIZE [SEED]]";
 
-const CAMPAIGNS: [Campaign; 21] = [
+const CAMPAIGNS: &[Campaign] = &[
     ("kill-entries", COUNTED, |order| order.report(10_000, kills::entries)),
     ("kill-commits", COUNTED, |order| order.report(5_000, kills::commits)),
     ("writers", COUNTED, |order| order.report(2_000, |place, program, size, _| crowds::writers(place, program, size))),
@@ -81,15 +78,11 @@ const CAMPAIGNS: [Campaign; 21] = [
         })
     }),
     ("corruption", COUNTED, |order| order.report(1_000, corruption::run)),
-    ("full-disk", COUNTED, |order| order.report_on(SMALL, 200, full_disk::run)),
     ("git-matrix", COUNTED, |order| order.report(64, git_matrix::run)),
     ("paths", COUNTED, |order| order.report(100_000, paths::run)),
-    ("hooks", COUNTED, |order| order.report(10_000, hook_inputs::run)),
     ("frames", COUNTED, frames),
     ("merges", COUNTED, |order| order.report(1_000, merges::run)),
     ("setup", COUNTED, |order| order.report(2_000, |place, _, size, seed| setups::run(place, size, seed))),
-    ("secrets", "[--show] [SECRETS [CLEAN [SEED]]]", report::secrets),
-    ("soak", "[MINUTES [SEED]]", soak::run),
     ("briefings", "[DAYS [SEED [PAGES]]]", briefings_of_a_year),
     ("hints", "[DAYS [SEED]]", |order| {
         order.report(250, |place, _, days, seed| hints::run(place, days, 5_000 * days / 250, seed))
@@ -98,7 +91,7 @@ const CAMPAIGNS: [Campaign; 21] = [
 
 /// Those that stop the program at its system calls.
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-const TRACED: [Campaign; 6] = [
+const TRACED: &[Campaign] = &[
     ("hostile-clone", COUNTED, |order| {
         order.tallied(10_000, |place, program, size, seed| hostile_clone::run(place, program, size, false, seed))
     }),
@@ -110,9 +103,10 @@ const TRACED: [Campaign; 6] = [
     ("faults", "[all|SEED [COMMAND]]", faults),
     ("last-step", "", last_steps),
     ("kill-undo", "", kill_undo),
+    ("kill-trees", COUNTED, |order| order.report(1, |_, program, step, _| tree_kills::run(program, step))),
 ];
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
-const TRACED: [Campaign; 0] = [];
+const TRACED: &[Campaign] = &[];
 
 /// What is to be run: the arguments behind the campaign's name, and the program that the campaign is about.
 pub(crate) struct Order {
@@ -205,7 +199,7 @@ fn main() -> Done {
     // `cargo bench` puts an argument of its own behind the others.
     let mut arguments = std::env::args().skip(1).filter(|argument| argument != "--bench");
     let name = arguments.next().unwrap_or_else(|| "help".to_owned());
-    let mut all = CAMPAIGNS.iter().chain(&TRACED);
+    let mut all = CAMPAIGNS.iter().chain(TRACED);
     let Some((name, _, run)) = all.clone().find(|(known, ..)| *known == name) else {
         let mut out = io::stdout();
         writeln!(out, "usage: cargo bench --bench campaigns -- NAME [ARGUMENT…], with NAME one of")?;

@@ -331,14 +331,6 @@ fn an_option_of_a_task_needs_the_task() {
 }
 
 #[test]
-fn the_briefings_of_a_year_keep_their_budget_and_name_what_readers_chose() {
-    let folder = crate::program::quick_folder();
-    let outcome = crate::briefings::run(folder.path(), 53, crate::briefings::CHOSEN_SEED, None);
-    assert!(outcome.attempts > 200 && outcome.tasks > 80 && outcome.largest > 1_000, "{outcome:?}");
-    assert_eq!(outcome.seen.chosen + outcome.held_out.chosen, 24, "{outcome:?}");
-}
-
-#[test]
 fn a_briefing_leaves_out_only_what_its_client_loads() {
     let base = TestBase::new();
     for (path, text) in [

@@ -9,7 +9,6 @@ use chrono::DateTime;
 use serde_json::{Value, json};
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::corruption::craft;
 use crate::program::files;
 use crate::support::{Ran, TestBase, git};
 
@@ -395,39 +394,6 @@ fn a_copied_or_moved_project_rebuilds_its_cache_silently() {
     fs::rename(base.root(), moved.root()).unwrap();
     assert_eq!(found(&moved, "walrus"), ["knowledge/e7"]);
     assert!(indexes(&moved).starts_with("live: commit "), "{}", indexes(&moved));
-}
-
-#[test]
-fn a_crafted_segment_is_discarded_and_changes_no_answer() {
-    let own = indexed("walrus");
-    let commands: [&[&str]; 7] = [
-        &["search", "walrus", "--json"],
-        &["context", "--task", "Look for the walrus", "--json"],
-        &["list", "--json"],
-        &["check", "--json"],
-        &["show", "e7", "--json"],
-        &["index", "--json"],
-        &["add", "More", "--tags", "y", "--body", "Nothing.", "--json"],
-    ];
-    let footers = [".term", ".idx", ".pos", ".fieldnorm", ".store"];
-    for (number, command) in commands.iter().enumerate() {
-        let (clone, without) = (cloned_without_git(&own), cloned_without_git(&own));
-        fs::remove_dir_all(without.at(".ralph/cache")).unwrap();
-        let extension = footers[number % footers.len()];
-        for path in files(&clone.at(".ralph/cache")) {
-            if path.to_str().unwrap().ends_with(extension) {
-                let bytes = fs::read(&path).unwrap();
-                put(&path, &craft(&bytes, &vec![0xff; bytes.len() - 8]));
-            }
-        }
-        let (ran, expected) = (run(&clone, command, ""), run(&without, command, ""));
-        assert_eq!(ran.code, expected.code, "{command:?} {extension}: {ran}");
-        assert_eq!(ran.stderr, "", "{command:?} {extension}");
-        if *command != commands[5] {
-            assert_eq!(ran.stdout, expected.stdout, "{command:?} {extension}");
-        }
-        assert_eq!(found(&clone, "walrus"), ["knowledge/e7"], "{command:?} {extension}");
-    }
 }
 
 /// Returns a copy of a project, with all that is in its cache.

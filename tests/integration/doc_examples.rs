@@ -9,27 +9,6 @@ use std::process::Command;
 use crate::docs::{Block, blocks, pages};
 use crate::support::{TestBase, git, write_program};
 
-/// The languages that blocks may have. What is `text` is not run: outputs, pictures, and forms to fill in.
-/// Those in `bash`, `python` and `typescript` are whole loops, which `tests/loops/run.sh` runs.
-const LANGUAGES: [&str; 10] =
-    ["bash", "console", "json", "markdown", "python", "rust", "sh", "text", "toml", "typescript"];
-/// The programs of `sh` blocks that are not run, each with the reason.
-const NOT_RUN: [(&str, &str); 14] = [
-    ("agent", "stands for any agent"),
-    ("break", "is no command of ours"),
-    ("cargo", "compiles this repository"),
-    ("cd", "is no command of ours"),
-    ("claude", "is a client that need not be installed"),
-    ("codex", "is a client that need not be installed"),
-    ("echo", "is no command of ours"),
-    ("git", "would change a repository"),
-    ("jq", "need not be installed"),
-    ("ollama", "downloads a model"),
-    ("python3", "measures for minutes"),
-    ("wc", "is no command of ours"),
-    ("mdbook", "need not be installed"),
-    (".ci/run", "runs all tests"),
-];
 /// What commands print of which a page shows nothing: the beginning of a command, and what it must print in this order.
 const UNSHOWN: [(&str, &[&str]); 2] = [
     ("ralph-memory init", &["created .ralph/knowledge/\n", "created .ralph/config.toml\n"]),
@@ -52,86 +31,35 @@ fn all_blocks(languages: &[&str]) -> Vec<Block> {
     blocks.into_iter().filter(|block| languages.contains(&block.language.as_str())).collect()
 }
 
-#[test]
-fn every_block_has_a_language() {
-    for page in pages() {
-        for block in blocks(&page) {
-            assert!(LANGUAGES.contains(&block.language.as_str()), "{}: `{}`", block.place, block.language);
-        }
-    }
-}
-
-/// Returns the commands of a `sh` block, as the programs that they call with their arguments.
-fn commands(block: &str) -> Vec<Vec<String>> {
-    let mut found = Vec::new();
-    let mut joined = String::new();
-    for line in block.lines() {
-        if let Some(part) = line.strip_suffix('\\') {
-            joined.push_str(part);
-            continue;
-        }
-        joined.push_str(line);
-        if !line.ends_with('|') {
-            found.extend(programs(&std::mem::take(&mut joined)));
-        }
-    }
-    found.retain(|words| !words.is_empty());
-    found
+/// Returns the arguments of each call of the program in a `sh` block, without what is read from and written to a file.
+fn calls(block: &str) -> Vec<Vec<String>> {
+    let block = block.replace("\\\n", " ").replace("|\n", "| ").replace("; ", " ; ");
+    let words = block.lines().map(|line| shlex::split(line).unwrap_or_else(|| panic!("{line}")));
+    let programs = words.flat_map(|words| {
+        let ends = |word: &String| ["|", "&&", ";"].contains(&word.as_str());
+        words.split(ends).map(<[String]>::to_vec).collect::<Vec<_>>()
+    });
+    programs.filter_map(|words| arguments(&words)).collect()
 }
 
 /// Returns the arguments with which a command calls the program, if it does.
 fn arguments(words: &[String]) -> Option<Vec<String>> {
     let first = words.first()?;
-    if first == "ralph-memory" {
-        return Some(words[1..].to_vec());
-    }
     let is_run = first == "cargo" && words.get(1).is_some_and(|word| word == "run");
-    let at = words.iter().position(|word| word == "--").filter(|_| is_run)?;
-    // An example has a command line of its own.
-    (!words.iter().any(|word| word == "--example")).then(|| words[at + 1..].to_vec())
-}
-
-/// Splits a line as a shell does: into the programs of a pipe or list, and these into words. Where
-/// input comes from and output goes to is left out.
-fn programs(line: &str) -> Vec<Vec<String>> {
-    let mut programs = vec![Vec::new()];
-    let mut word: Option<String> = None;
-    let mut is_file = false;
-    let mut characters = line.chars();
-    loop {
-        let character = characters.next().filter(|character| *character != '#' || word.is_some());
-        let ends_word = character.is_none_or(|character| character.is_whitespace() || "|&;<>".contains(character));
-        if ends_word && let Some(word) = word.take() {
-            let program = programs.last_mut().unwrap();
-            if is_file {
-                is_file = false;
-            } else {
-                program.push(word);
-            }
-        }
-        match character {
-            None => return programs,
-            Some('|' | '&' | ';') => programs.push(Vec::new()),
-            Some('<' | '>') => is_file = true,
-            Some(quote @ ('\'' | '"')) => {
-                let inside: String = characters.by_ref().take_while(|next| *next != quote).collect();
-                word.get_or_insert_default().push_str(&inside);
-            }
-            Some(character) if character.is_whitespace() => {}
-            Some(character) => word.get_or_insert_default().push(character),
-        }
-    }
+    let at = match first.as_str() {
+        "ralph-memory" => 0,
+        // An example has a command line of its own.
+        _ if is_run && !words.contains(&"--example".to_owned()) => words.iter().position(|word| word == "--")?,
+        _ => return None,
+    };
+    Some(words[at + 1..].iter().take_while(|word| !["<", ">"].contains(&word.as_str())).cloned().collect())
 }
 
 #[test]
 fn every_command_is_understood() {
     let mut n_run = 0;
     for block in all_blocks(&["sh"]) {
-        for words in commands(&block.text) {
-            let Some(arguments) = arguments(&words) else {
-                assert!(NOT_RUN.iter().any(|(program, _)| *program == words[0]), "{}: {words:?}", block.place);
-                continue;
-            };
+        for arguments in calls(&block.text) {
             // Without a memory, a valid command ends before it does anything.
             let base = TestBase::without_memory();
             git(&base, &["init", "--quiet"]);
@@ -277,7 +205,7 @@ fn the_demonstration_prints_what_the_readme_shows() {
             base.write(path.to_str().unwrap(), fs::read(file.path()).unwrap());
         }
     }
-    let ran = base.run(arguments(&commands(command)[0]).unwrap());
+    let ran = base.run(&calls(command)[0]);
     assert_eq!((ran.code, missing(shown, &ran.stdout)), (Some(0), None), "{ran}");
 }
 
@@ -353,8 +281,7 @@ fn commands_are_found_in_blocks() {
                  cargo run -q -- context --task x > y # why\ncat a |\n  ralph-memory search x; ralph-memory list\n";
     let expected: [&[&str]; 4] =
         [&["add", "a b", "--tags", "c"], &["context", "--task", "x"], &["search", "x"], &["list"]];
-    let found: Vec<_> = commands(block).iter().filter_map(|words| arguments(words)).collect();
-    assert_eq!(found, expected);
+    assert_eq!(calls(block), expected);
 }
 
 #[test]

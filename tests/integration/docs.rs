@@ -135,71 +135,6 @@ fn every_link_leads_somewhere() {
     assert!(n_links > 50, "{n_links}");
 }
 
-/// Returns the path and the text of every file in which a recipe may name something.
-pub(crate) fn sources() -> BTreeMap<String, String> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let walk = |top: &str| walkdir::WalkDir::new(root.join(top)).into_iter().map(Result::unwrap);
-    let folders = ["src", "tests", "benches", "docs", "fixtures", "integrations", ".ci", ".claude-plugin", ".github"];
-    let beside = walkdir::WalkDir::new(root).max_depth(1).into_iter().map(Result::unwrap);
-    let files = folders.into_iter().flat_map(walk).chain(beside);
-    let files =
-        files.filter(|file| file.file_type().is_file() && !file.path().iter().any(|part| part == "node_modules"));
-    let entry = |path: &Path| {
-        (path.strip_prefix(root).unwrap().to_str().unwrap().to_owned(), fs::read_to_string(path).unwrap_or_default())
-    };
-    files.map(|file| entry(file.path())).collect()
-}
-
-/// Returns whether a text has a word.
-fn has_word(text: &str, word: &str) -> bool {
-    let is_part = |character: char| character.is_alphanumeric() || character == '_';
-    text.match_indices(word)
-        .any(|(at, _)| !text[..at].ends_with(is_part) && !text[at + word.len()..].starts_with(is_part))
-}
-
-#[test]
-fn what_a_recipe_names_exists() {
-    const KINDS: [&str; 7] = ["rs", "md", "toml", "json", "mjs", "sh", "py"];
-    let is_path = |name: &str| Path::new(name).extension().is_some_and(|kind| KINDS.iter().any(|known| kind == *known));
-    let files = sources();
-    let with_end = |path: &str| -> Vec<&str> {
-        let texts = files.iter().filter(|(file, _)| *file == path || file.ends_with(&format!("/{path}")));
-        texts.map(|(_, text)| text.as_str()).collect()
-    };
-    let is_code = |path: &str| {
-        Path::new(path).extension().is_some_and(|kind| ["rs", "mjs", "py"].iter().any(|known| kind == *known))
-    };
-    let code: Vec<&String> = files.iter().filter(|(path, _)| is_code(path)).map(|(_, text)| text).collect();
-    let is_word =
-        |name: &str| name.len() > 2 && name.chars().all(|character| character.is_alphanumeric() || character == '_');
-    let mut wrong = Vec::new();
-    for page in pages().iter().filter(|page| page.path.starts_with("docs/src/development/")) {
-        let parts: Vec<&str> = page.text.split('`').collect();
-        for (at, name) in parts.iter().enumerate().skip(1).step_by(2) {
-            // A name in capitals stands for one that the reader chooses.
-            if ["NAME", "CLIENT"].iter().any(|chosen| name.contains(chosen) && name.contains('.')) {
-                continue;
-            }
-            let name = name.trim_end_matches("()").rsplit("::").next().unwrap();
-            // One that a script writes is named there.
-            let is_written = || files.values().any(|text| text.contains(&format!("\"{name}\"")));
-            if is_path(name) && with_end(name).is_empty() && !is_written() {
-                wrong.push(format!("{}: there is no `{name}`", page.path));
-            } else if is_word(name) && !code.iter().any(|text| has_word(text, name)) {
-                wrong.push(format!("{}: no source has `{name}`", page.path));
-            }
-            let file =
-                parts.get(at + 2).filter(|file| matches!(parts[at + 1], " in " | " of " | " (") && is_path(file));
-            if let Some(file) =
-                file.filter(|file| is_word(name) && !with_end(file).iter().any(|text| has_word(text, name)))
-            {
-                wrong.push(format!("{}: `{file}` has no `{name}`", page.path));
-            }
-        }
-    }
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-}
-
 #[test]
 fn the_summary_lists_every_page_once() {
     let summary = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(BOOK).join("SUMMARY.md")).unwrap();
@@ -209,17 +144,6 @@ fn the_summary_lists_every_page_once() {
         pages().into_iter().map(|page| page.path).filter(|path| path.starts_with(BOOK)).collect();
     written.sort();
     assert_eq!(listed, written);
-}
-
-/// A reader types what a page shows and nothing else. The only comments are those around generated parts.
-#[test]
-fn no_page_hides_anything() {
-    for page in pages() {
-        for comment in prose(&page).split("<!--").skip(1) {
-            let is_mark = comment.starts_with(" settings: ");
-            assert!(is_mark, "{}: `<!--{}`", page.path, comment.lines().next().unwrap_or_default());
-        }
-    }
 }
 
 #[test]

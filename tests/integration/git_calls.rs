@@ -141,19 +141,6 @@ fn hashes_below(folder: &Path) -> BTreeMap<PathBuf, u64> {
     crate::program::files(folder).into_iter().filter(is_gits).map(|path| (path.clone(), hash(&path))).collect()
 }
 
-#[test]
-fn every_kind_of_repository_gives_the_same_answers() {
-    let folder = crate::program::quick_folder();
-    let outcome = crate::git_matrix::run(folder.path(), Path::new(crate::support::PROGRAM), 1, 9);
-    assert_eq!(outcome.settings, 1);
-    // What an old git cannot make.
-    let unsupported: Vec<&str> = outcome.unsupported.clone();
-    assert!(
-        unsupported.iter().all(|kind| *kind == "reftable") && outcome.kinds + unsupported.len() == 20,
-        "{outcome:?}"
-    );
-}
-
 /// Makes two attempts at a task, in each of which a file changes, and returns their trees and files with what `check` says.
 fn two_attempts(base: &TestBase) -> (Vec<Value>, Value) {
     let before = hashes_below(&base.at(".git"));

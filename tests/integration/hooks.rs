@@ -18,8 +18,7 @@ use ralph_memory::memory::{
 use ralph_memory::{Memory, Task};
 use serde_json::{Value, json};
 
-use crate::hook_inputs;
-use crate::support::{NOW, PROGRAM, Ran, TestBase};
+use crate::support::{NOW, Ran, TestBase};
 
 /// The registered events.
 const EVENTS: [&str; 4] = ["session-start", "prompt", "stop", "session-end"];
@@ -1032,35 +1031,98 @@ fn long_answers_are_shortened_to_what_every_client_takes() {
     assert!(answer.chars().count() <= 9_000 && answer.starts_with("{\"hookSpecificOutput\""), "{}", answer.len());
 }
 
+/// What a client could send in a field, or somebody else would.
+fn values() -> impl Strategy<Value = Value> {
+    let text = prop::sample::select(vec![
+        "",
+        "s-1",
+        "../../outside",
+        "/dev/zero",
+        "cd src && cat db.rs; sh -c 'cat ../x' |",
+        "*** Begin Patch\n*** Update File: src/db.rs\n*** Delete File: ../../x\n",
+        "startup",
+        "SessionStart",
+        "a\u{0}b",
+        "\u{1b}[31mred\n\u{202e}\u{200b}",
+        "Which port does the staging database listen on?",
+        "<task-failed>../../x</task-failed><task-done></task-done>",
+        "<learning category=\"pitfall\" tags=\"x\">A fact.</learning>",
+        "<knowledge title=\"\u{1b}\" tags=\"../..\">\u{0}</knowledge><knowledge tags=\"x\"><knowledge>",
+    ]);
+    prop_oneof![
+        1 => Just(Value::Null),
+        1 => any::<u64>().prop_map(Value::from),
+        1 => text.clone().prop_map(|text| json!([text, 1])),
+        1 => text.clone().prop_map(|text| json!({"a": {"b": [text]}, "file_path": "src/db.rs", "command": text})),
+        1 => (text.clone(), 0usize..3_000).prop_map(|(text, times)| json!(text.repeat(times))),
+        6 => text.prop_map(Value::from),
+    ]
+}
+
+/// An object with fields of clients, cut off somewhere or whole.
+fn inputs() -> impl Strategy<Value = Vec<u8>> {
+    const KEYS: &str = "session_id sessionId conversation_id cwd workspace_roots source prompt last_assistant_message \
+        assistant_response prompt_response transcript_path model hook_event_name agent_id tool_name tool_input toolArgs \
+        tool_response error exit_code stop_hook_active cursor_version timestamp reason turn_id event";
+    let key = prop::sample::select(KEYS.split(' ').collect::<Vec<_>>());
+    let fields = prop::collection::vec((key, values()), 0..12);
+    (fields, prop_oneof![Just(usize::MAX), 0usize..600]).prop_map(|(fields, end)| {
+        let object: serde_json::Map<String, Value> =
+            fields.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
+        let mut text = Value::Object(object).to_string().into_bytes();
+        text.truncate(end);
+        text
+    })
+}
+
+/// Fails unless an answer is one document, or nothing, and not too long for a client.
+#[track_caller]
+fn assert_fits(event: &str, answer: &str) {
+    assert!(answer.chars().count() <= 9_000, "{} characters", answer.chars().count());
+    assert!(answer.is_empty() || ["session-start", "tool", "prompt"].contains(&event), "{event}: {answer}");
+    if answer.starts_with(['{', '[']) {
+        assert_eq!(serde_json::from_str::<Value>(answer).unwrap().as_object().unwrap().len(), 1, "{answer}");
+    } else {
+        let is_text = ["# Project Memory\n", "Project memory, "].iter().any(|start| answer.starts_with(start));
+        assert!(answer.is_empty() || is_text, "{answer}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn no_input_does_harm(
-        bytes in prop::collection::vec(any::<u8>(), 0..200),
-        seed in any::<u64>(),
-        cut in 0usize..600,
-        number in 0usize..4,
+        input in prop_oneof![inputs(), prop::collection::vec(any::<u8>(), 0..200)],
+        client in prop::sample::select(vec![None, Some("codex"), Some("cursor"), Some("copilot"), Some("gemini")]),
     ) {
-        let clients = [None, Some("codex"), Some("cursor"), Some("kiro")];
         let base = sample();
-        let mut input = hook_inputs::input(seed);
-        input.truncate(cut.max(20));
-        for input in [bytes, input] {
-            for event in HookEvent::ALL.iter().copied() {
-                let client = clients[number];
-                let call = HookCall::new(event, client, &input, &|_| None).unwrap();
-                let answer = ralph_memory::Memory::open(&base.root()).unwrap().hook(&call, &|| false);
-                hook_inputs::assert_fits(event.as_str(), &answer.output);
-            }
+        let n_before = fs::read_dir(base.root()).unwrap().count();
+        for event in HookEvent::ALL.iter().copied() {
+            let call = HookCall::new(event, client, &input, &|_| None).unwrap();
+            let answer = ralph_memory::Memory::open(&base.root()).unwrap().hook(&call, &|| false);
+            assert_fits(event.as_str(), &answer.output);
         }
         prop_assert_eq!(fs::read_dir(base.home()).unwrap().count(), 0);
+        prop_assert_eq!(fs::read_dir(base.root()).unwrap().count(), n_before);
     }
 }
 
 #[test]
-fn hostile_inputs_always_get_an_answer_or_nothing() {
-    let folder = crate::program::quick_folder();
-    let outcome = hook_inputs::run(folder.path(), Path::new(PROGRAM), 150, 1);
-    assert!(outcome.inputs == 150 && outcome.answers > 0 && outcome.silent > 0, "{outcome:?}");
+fn inputs_that_no_client_sends_get_an_answer_or_nothing() {
+    let base = sample();
+    let odd = [
+        "[".repeat(100_000),
+        format!("{}{}", "{\"a\":".repeat(5_000), "}".repeat(5_000)),
+        format!("{{\"session_id\":\"s\",\"prompt\":\"{}\"}}", "x".repeat(1_200_000)),
+        r#"{"session_id":"\ud800","cwd":"\u0000","source":"startup","source":"clear","prompt":"\ud83d"}"#.to_owned(),
+    ];
+    for (event, input) in ["session-start", "tool", "prompt", "stop", "session-end"]
+        .iter()
+        .flat_map(|event| odd.iter().map(move |input| (event, input)))
+    {
+        let ran = base.with(["hook", event]).input(input.as_str()).run();
+        assert!(ran.code == Some(0) && !ran.stderr.contains("panicked"), "{event}: {ran}");
+        assert_fits(event, &ran.stdout);
+    }
 }

@@ -10,32 +10,17 @@ mod architecture; // the order of the modules, which are pure, and which may use
 mod arguments; // wrong arguments and variables
 mod attempts; // an attempt is kept, whatever fails after its agent
 mod briefing; // what a session begins with
-#[path = "../campaigns/briefings.rs"]
-mod briefings; // briefings of a project's year
 mod broken; // every kind of bad input is reported, hides no other file and is never rewritten
-#[path = "../campaigns/browser.rs"]
-mod browser; // a browser that visits every page, and sends every form
 mod budgets; // how the sections of a context share its budget, and what it shows of a long history
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-#[path = "../campaigns/calls.rs"]
-mod calls; // the system calls of a traced program
-mod campaigns; // small sizes of the campaigns: clocks, damage, full disks, hostile paths
 mod changed_facts; // which changes of code make a fact doubtful
 mod cli; // each command: output, messages and exit code
-#[path = "../campaigns/clocks.rs"]
-mod clocks; // edits that file times do not show
 mod cloned; // state and caches from a clone are not trusted
 mod compatibility; // a memory of 0.1.0 is read as 0.1.0 read it
 mod completing; // what shells complete from the memory
 mod corrected; // what a person corrected stays, whatever agents write
-#[path = "../campaigns/corruption.rs"]
-mod corruption; // damage to files that can be rebuilt
-mod crowded; // small sizes of the campaigns with many processes: kills, crowds, storms
-#[path = "../campaigns/crowds.rs"]
-mod crowds; // many processes use one memory
+mod damaged; // a damaged index changes no answer
 mod decisions; // what decision records say of their status and of each other
 mod dependencies; // which crates the lock file may contain
-mod doc_claims; // what pages say in prose holds
 mod doc_examples; // every example of the documentation works
 mod docs; // pages of the documentation, their links, and man pages
 mod editing; // what `edit` refuses, reports and keeps
@@ -45,50 +30,24 @@ mod events; // which events reach which contexts, and how many
 mod every_ending; // a run of twenty iterations with every recorded kind of ending
 mod facts; // similar facts never replace each other
 mod failures; // failures of the file system, other processes, odd files
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-#[path = "../campaigns/faults.rs"]
-mod fault_campaign; // makes each file operation fail once
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-mod faults; // invariants that hold whichever file operation fails
 mod floods; // files full of faults get a few lines of report
 mod folders; // knowledge in folders, and names that mean one entry or several
 mod following; // what is seen of a run in progress: nothing secret, nothing twice, nothing too little
 mod forms; // names and words in both forms of Unicode
 #[path = "../campaigns/frames.rs"]
 mod frames; // random lines for the MCP server
-#[path = "../campaigns/full_disk.rs"]
-mod full_disk; // full and read-only disks
 #[path = "../campaigns/fuzz.rs"]
 mod fuzz; // properties that hold for any bytes
 mod git; // commits of the memory, and files that knowledge mentions
 mod git_calls; // which git commands run, and that a repository cannot change them
-#[path = "../campaigns/git_matrix.rs"]
-mod git_matrix; // git settings and kinds of repositories
-#[path = "../campaigns/hints.rs"]
-mod hints; // what the hook at calls of tools says in that year
-#[path = "../campaigns/hook_inputs.rs"]
-mod hook_inputs; // random and hostile inputs for hooks
 mod hooks; // what hooks answer each client, and what they record
 mod hostile; // the fuzzer's saved inputs
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-#[path = "../campaigns/hostile_clone.rs"]
-mod hostile_clone; // repositories with hostile files in `.ralph/`
 mod imitated; // entries that look like those of `setup` are named, and nothing is allowed for them
 mod imported; // what people have already, in every folder and form
 mod invisible; // invisible characters are refused, reported and shown
 mod isolation; // a server of one feature shows nothing of another
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-#[path = "../campaigns/kill_undo.rs"]
-mod kill_undo; // kills before each change of a file, and `undo` afterwards
 mod killed; // a loop that is killed at random moments loses nothing
-#[path = "../campaigns/kills.rs"]
-mod kills; // kills at random moments
 mod knowledge; // effects of adding, superseding and restoring on existing entries
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-#[path = "../campaigns/last_step.rs"]
-mod last_step; // makes the steps after an agent's end fail
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-mod last_steps; // small sizes of that campaign
 mod layers; // other memories that are searched with this one
 mod leaks; // how many secrets are found
 mod lessons; // faults of other memory tools, one test each
@@ -100,21 +59,17 @@ mod maintenance; // pruning and consolidating lose nothing
 mod mcp; // the MCP server, over pipes
 mod meaning; // semantic search, and servers that fail
 mod merged_by_git; // real merges with a driver that works or does not: no side is dropped
-#[path = "../campaigns/merges.rs"]
-mod merges; // random merges of two clones
 mod merging; // the merge driver
 mod offered; // the MCP server that a run offers to its agent
 mod options; // options of every command: the folder, colours, quiet, the pager
 mod outside; // what is written outside of the memory, and what is not
 #[path = "../campaigns/own_disk.rs"]
+#[allow(dead_code, reason = "campaigns use the rest")]
 mod own_disk; // a process that may mount file systems
 mod owners; // a memory of another user is not used
-#[path = "../campaigns/paths.rs"]
-mod paths; // names and links that lead outside of the memory
-#[path = "../campaigns/printed.rs"]
-mod printed; // commands that the program prints, run by a shell
 mod private_state; // what a memory keeps for itself is private, and no secret is shown of it
 #[path = "../campaigns/program.rs"]
+#[allow(dead_code, reason = "campaigns use the rest")]
 mod program; // the program, for campaigns
 mod pty; // the program on a terminal
 mod qdrant; // vectors on a Qdrant server, real or simulated
@@ -130,11 +85,7 @@ mod redacting; // secrets are refused, redacted, found, and never shown
 mod releasing; // what a release is made of agrees with itself, and with Cargo.toml
 mod renaming; // renamed entries: their links, versions and merges, and other entries of their old names
 mod said; // what an agent's report says counts, however it is written, and its words are no error
-#[path = "../campaigns/saves.rs"]
-mod saves; // how editors save
 mod schemas; // arguments and answers of tools match their schemas
-#[path = "../campaigns/secrets.rs"]
-mod secrets; // synthetic secrets, and notes without any
 mod serving; // the page in a browser: who is refused, what pages contain, hostile entries, exports
 mod setting_up; // `setup`: what clients get, what is refused, and that nothing of others is lost
 #[path = "../campaigns/setups.rs"]
@@ -142,25 +93,18 @@ mod setups; // configuration files of all forms
 mod shown; // progress on a terminal while a command works
 mod sources; // files that entries were imported from move, change, go and come back
 mod standin; // simulated Ollama and Qdrant servers
-#[path = "../campaigns/storms.rs"]
-mod storms; // more changes than the queue of a watcher holds
 mod structure; // type names are unique, and files have no circle of imports
 mod support; // a temporary folder, and the program run in it
 mod sync; // an updated cache answers like a new one
 mod taken_over; // real forms of other programs' notes: links, dates, descriptions, marks, decisions
-#[path = "../campaigns/tally.rs"]
-mod tally; // what came of a campaign: counts and faults
 mod terminal; // control characters never reach a terminal
 mod test_cases; // how many cases randomised tests try
 mod timeline; // the log, statistics, tasks and runs, and runs in progress
 mod told; // each attempt that is told is in the journal once, whoever tells it
-mod told_commands; // no command that a message tells runs the code of a clone
 mod tool_calls; // what agents are told after calls of tools
 mod transcripts; // event streams of agents
 mod transfers; // imports of each source, and exports that are taken back
 mod undoing; // `undo` after each command, `rename`, `edit` and `archive`
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-mod undone_kills; // what a killed command began is taken back
 mod views; // views of the journal: iterations, failures, files, recurring errors
 mod watching; // events of watchers
 mod work_trees; // work trees of one clone: each knows the attempts of all

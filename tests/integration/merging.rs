@@ -1,23 +1,11 @@
 //! The merge driver: what git makes of two clones, and how it is registered.
 
-use std::path::Path;
-
 use serde_json::json;
 
-use crate::merges::{self, Outcome};
 use crate::support::{PROGRAM, Ran, TestBase, git};
 
 fn path() -> std::ffi::OsString {
     std::env::var_os("PATH").unwrap()
-}
-
-#[test]
-fn random_merges_lose_nothing() {
-    let folder = crate::program::quick_folder();
-    let outcome = merges::run(folder.path(), Path::new(PROGRAM), 15, 12);
-    let Outcome { merges, conflicts, comments, apart, without_driver } = outcome;
-    let seen = [conflicts, comments, apart, without_driver];
-    assert!(merges == 15 && seen.iter().all(|count| *count > 0), "{outcome:?}");
 }
 
 fn driver(base: &TestBase, path: &str, versions: [&str; 3]) -> Ran {

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 
-use crate::support::{Ran, TestBase};
+use crate::support::{Ran, TestBase, git};
 
 /// What is in the place of a file that a command writes.
 const OBSTACLES: [&str; 6] =
@@ -112,6 +112,25 @@ fn a_merge_is_written_through_nothing() {
         let driver = ["merge-driver", "--path", ".ralph/knowledge/a.md", "base", "ours", "theirs"];
         base.run(driver).refuses(2, "cannot write `ours`");
         assert_eq!(fs::read_to_string(there).unwrap(), version("one"));
+    }
+}
+
+#[test]
+fn git_follows_no_links_in_the_memory() {
+    let base = TestBase::new();
+    let path = std::env::var_os("PATH").unwrap();
+    git(&base, &["init", "--quiet"]);
+    for link in ["state/git", "state/git/objects", "state/git/objects/pack"] {
+        let (link, outside) = (base.at(".ralph").join(link), base.home().join(link.replace('/', "-")));
+        let _ = fs::remove_dir_all(base.at(".ralph/state"));
+        fs::create_dir_all(link.parent().unwrap()).unwrap();
+        fs::create_dir(&outside).unwrap();
+        symlink(&outside, &link).unwrap();
+        let run = |arguments: &[&str]| base.with(arguments).env("PATH", &path).input("<journal>x</journal>").run();
+        assert_eq!(run(&["context", "--task", "t", "--run", "run-0000000a"]).code, Some(0));
+        let recorded = run(&["record", "--json"]).json(0);
+        assert!(recorded["attempt"]["tree"].is_string(), "{recorded}");
+        assert_eq!(fs::read_dir(outside).unwrap().count(), 0, "{}", link.display());
     }
 }
 

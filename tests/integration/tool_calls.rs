@@ -329,13 +329,6 @@ fn the_hook_is_switched_off_alone_and_speaks_during_a_run() {
 }
 
 #[test]
-fn in_a_year_the_hook_speaks_at_errors_that_came_back_and_hardly_ever_elsewhere() {
-    let folder = crate::program::quick_folder();
-    let outcomes = crate::hints::run(folder.path(), 40, 400, 1);
-    assert!(outcomes.spoken > 4 && outcomes.named > 0, "{outcomes:#?}");
-}
-
-#[test]
 fn what_an_agent_was_told_is_no_context_and_stats_count_what_became_of_it() {
     let base = sample();
     begin(&base, "s-1");

@@ -1,7 +1,7 @@
 //! Random-looking values after a name that says what they are.
 //!
 //! The names, and how random a value must be, come from notes of engineers in which hashes, ids and placeholders occur
-//! beside words such as `token`; `tests/campaigns/secrets.rs` measures it.
+//! beside words such as `token`; `tests/integration/leaks.rs` measures it.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

@@ -4,14 +4,7 @@
 //! (`«hex 40»`, `«A-Z2-7 16»`, `«url 20-30»`), alternatives (`«sk|rk»`), a word (`«word»`), a password in a URL (`«pass»`), or nothing (`«»`),
 //! which parts what would look like a token in this source.
 
-use super::codes::percent;
 use crate::random::Random;
-
-/// Where the secret in a text begins and ends, with what belongs to it, and other secrets beside it. These are
-/// characters of the private use area, which pass through quoting and escaping and are taken out in the end.
-pub(crate) const WHOLE: [char; 2] = ['\u{e000}', '\u{e003}'];
-pub(crate) const CORE: [char; 2] = ['\u{e001}', '\u{e002}'];
-pub(crate) const ALSO: [char; 2] = ['\u{e004}', '\u{e005}'];
 
 const WORDS: &str = "order catalog index parser session cache worker queue report invoice router ledger search journal storage metrics \
     upload render billing export import merge snapshot scanner budget context planner webhook mailer tenant gateway \
@@ -20,13 +13,13 @@ const WORDS: &str = "order catalog index parser session cache worker queue repor
     harbor meadow lantern copper";
 
 /// Returns a word, the same list for names in code and for passwords that people make up.
-pub(crate) fn word(random: &mut Random) -> &'static str {
+fn word(random: &mut Random) -> &'static str {
     let words: Vec<&str> = WORDS.split(' ').collect();
     random.pick::<&str>(&words)
 }
 
 /// Returns a word with a capital letter.
-pub(crate) fn capital(text: &str) -> String {
+fn capital(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map(|first| first.to_ascii_uppercase()).into_iter().chain(letters).collect()
 }
@@ -62,18 +55,13 @@ fn characters(class: &str) -> Vec<char> {
 }
 
 /// Returns so many characters of a class.
-pub(crate) fn text(random: &mut Random, class: &str, length: usize) -> String {
+fn text(random: &mut Random, class: &str, length: usize) -> String {
     let all = characters(class);
     (0..length).map(|_| *random.pick(&all)).collect()
 }
 
-/// Returns so many bytes.
-pub(crate) fn bytes(random: &mut Random, length: usize) -> Vec<u8> {
-    (0..length).map(|_| u8::try_from(random.below(256)).unwrap()).collect()
-}
-
 /// Returns a number of `low..=high`.
-pub(crate) fn between(random: &mut Random, low: usize, high: usize) -> usize {
+fn between(random: &mut Random, low: usize, high: usize) -> usize {
     low + random.below(high - low + 1)
 }
 
@@ -116,7 +104,7 @@ fn part(random: &mut Random, inner: &str) -> String {
 }
 
 /// Fills a template in.
-pub(crate) fn fill(random: &mut Random, template: &str) -> String {
+pub(super) fn fill(random: &mut Random, template: &str) -> String {
     let mut filled = String::new();
     let mut rest = template;
     while let Some((before, after)) = rest.split_once('«') {
@@ -128,18 +116,10 @@ pub(crate) fn fill(random: &mut Random, template: &str) -> String {
     filled + rest
 }
 
-/// Fills a template of a secret in, with its marks: the core is between `⟦` and `⟧`, else it is everything.
-pub(crate) fn marked(random: &mut Random, template: &str) -> String {
-    let filled = fill(random, template);
-    if filled.contains('⟦') {
-        let filled = filled.replace('⟦', &CORE[0].to_string()).replace('⟧', &CORE[1].to_string());
-        format!("{}{filled}{}", WHOLE[0], WHOLE[1])
-    } else {
-        mark(&filled)
-    }
-}
-
-/// Marks all of a text as the secret.
-pub(crate) fn mark(secret: &str) -> String {
-    format!("{}{}{secret}{}{}", WHOLE[0], CORE[0], CORE[1], WHOLE[1])
+/// Returns characters for any part of a URL, the others percent-encoded.
+fn percent(text: &str) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
+    text.bytes()
+        .map(|byte| if is_plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
+        .collect()
 }
