@@ -217,37 +217,9 @@ pub(crate) fn escaped_target(path: &str) -> String {
     escaped
 }
 
-/// Returns the body with links of markdown in the place of its `[[…]]` links, where `path_of` returns a path for the
-/// target. The text that people see stays.
-pub(crate) fn as_markdown(body: &str, path_of: &dyn Fn(&str) -> Option<String>) -> String {
-    if is_bracketed(body) {
-        return body.to_owned();
-    }
-    let (mut written, mut copied) = (String::with_capacity(body.len()), 0);
-    for (start, length, target) in targets(body) {
-        let rest = &body[start + length..];
-        let Some(end) = rest.find("]]") else { continue };
-        let label = rest[..end].trim_start_matches('\\').strip_prefix('|').unwrap_or(&target).trim();
-        let Some(path) = path_of(target.trim()).filter(|_| !label.contains(['[', ']'])) else { continue };
-        let Some(before) = body.get(copied..start.saturating_sub(2)) else { continue };
-        written.push_str(&format!("{before}[{label}]({path})"));
-        copied = start + length + end + 2;
-    }
-    written + &body[copied..]
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn links_become_links_of_markdown_and_keep_what_people_see() {
-        let path = |target: &str| (target != "gone").then(|| format!("{}.md", target.to_lowercase()));
-        let check = |body: &str, expected: &str| assert_eq!(as_markdown(body, &path), expected);
-        check("See [[Ports]], [[wal|the log]] and [[gone]].", "See [Ports](ports.md), [the log](wal.md) and [[gone]].");
-        check("`[[Ports]]` é [[ Ports ]]", "`[[Ports]]` é [Ports](ports.md)");
-        check("| a |\n|---|\n| [[wal\\|label]] |\n", "| a |\n|---|\n| [label](wal.md) |\n");
-    }
 
     #[track_caller]
     fn check(body: &str, expected: Option<&str>) {

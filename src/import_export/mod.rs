@@ -1,4 +1,4 @@
-//! Imports what other programs remember, and exports the whole memory.
+//! Imports what other programs remember.
 //!
 //! `sources` is the table of the sources. Each has a file that turns what it finds into [facts](gathered::Fact) or
 //! attempts; almost none of them writes. `apply` decides about each fact, under one lock for all of them;
@@ -14,7 +14,6 @@ mod dates;
 mod decision_grammar;
 mod decision_text;
 mod decision_words;
-mod export;
 mod files;
 mod fillers;
 mod find;
@@ -25,7 +24,6 @@ mod kinds;
 mod links;
 mod markdown;
 mod matching;
-mod okf;
 mod opencode;
 mod past;
 mod project;
@@ -39,7 +37,6 @@ mod session_events;
 mod sessions;
 mod sources;
 mod sqlite;
-mod stream;
 mod transcripts;
 mod write;
 mod written_dates;
@@ -54,10 +51,6 @@ use gathered::SourceContent;
 use project::ProjectFiles;
 use write::in_one_write;
 
-pub use export::ExportStream;
-pub(crate) use export::export;
-pub use okf::OkfReport;
-pub(crate) use okf::export_okf;
 pub use report::{ImportAction, ImportOrigin, ImportReport, ImportedItem};
 pub use request::{AgentFolders, ImportInput, ImportRequest, JsonlFields};
 pub use sources::ImportSource;
@@ -79,7 +72,7 @@ pub(crate) fn importable(
     request: &ImportRequest,
 ) -> Vec<(ImportSource, Result<ImportReport>)> {
     let project = Rc::default();
-    let sources = ImportSource::ALL.iter().copied().filter(|source| source.has_usual_place());
+    let sources = ImportSource::ALL.iter().copied();
     let each = |source| {
         let request = ImportRequest { source, dry_run: true, ..request.clone() };
         (source, import_from(workspace, semantic, &request, &project).map(|(report, _)| report))
@@ -107,7 +100,6 @@ fn import_from(
         ImportSource::Jsonl => jsonl::gather(workspace, request, &mut content)?,
         ImportSource::Ralph => ralph::gather(workspace, request, &mut content)?,
         ImportSource::Transcripts => return transcripts::import(workspace, semantic, request),
-        ImportSource::Export => return stream::take_back(workspace, request),
     }
     let mut report = std::mem::take(&mut content.report);
     let written = in_one_write(workspace, request, &mut report, |write, report| match request.source {

@@ -52,7 +52,7 @@ pub enum ImportInput {
     UsualPlace(AgentFolders),
     /// This file or folder.
     Path(PathBuf),
-    /// This text, for [`ImportSource::Jsonl`] and [`ImportSource::Export`].
+    /// This text, for [`ImportSource::Jsonl`].
     Text(Vec<u8>),
 }
 
@@ -112,8 +112,6 @@ pub struct ImportRequest {
     pub fields: JsonlFields,
     /// The session that is still going on, which is left out.
     pub ongoing: Option<String>,
-    /// Whether [`ImportSource::Export`] takes texts with invisible characters, as your own exports may have.
-    pub allow_invisible: bool,
 }
 
 impl ImportRequest {
@@ -128,22 +126,16 @@ impl ImportRequest {
             since: None,
             fields: JsonlFields::default(),
             ongoing: None,
-            allow_invisible: false,
         }
     }
 
-    /// Refuses a text where only files can be imported, and the usual place of a source that has none.
+    /// Refuses a text where only files can be imported.
     pub(super) fn check_input(&self) -> Result<()> {
         let source = self.source;
         match &self.input {
-            ImportInput::Text(_) if !matches!(source, ImportSource::Jsonl | ImportSource::Export) => {
+            ImportInput::Text(_) if source != ImportSource::Jsonl => {
                 let word = source.as_str();
-                let reason =
-                    format!("`-` is for `jsonl` and `export`, and {word} reads files: name a file or a folder");
-                Err(Error::invalid("PATH", reason))
-            }
-            ImportInput::UsualPlace(_) if !source.has_usual_place() => {
-                let reason = "an export has no usual place: name a file, or `-` for standard input";
+                let reason = format!("`-` is for `jsonl`, and {word} reads files: name a file or a folder");
                 Err(Error::invalid("PATH", reason))
             }
             _ => Ok(()),

@@ -48,8 +48,6 @@ pub enum ImportSource {
     Ralph = "ralph",
     /// Past sessions of Claude Code, Codex and opencode: their own files, and event streams that somebody saved.
     Transcripts = "transcripts",
-    /// What [`Memory::export`](crate::Memory::export) gave.
-    Export = "export",
 }
 }
 
@@ -62,11 +60,6 @@ impl ImportSource {
     /// Returns one line about what is read, and what becomes of it.
     pub fn help(self) -> &'static str {
         self.row().help
-    }
-
-    /// Returns whether it has usual places, in the project or among the agents' files.
-    pub fn has_usual_place(self) -> bool {
-        self != ImportSource::Export
     }
 
     /// Returns the source that a file or a folder belongs to: by its place, its name and, of JSON Lines, its first lines.
@@ -109,10 +102,7 @@ impl ImportSource {
     pub fn of_lines(text: &[u8]) -> ImportSource {
         let lines = text.split(|byte| *byte == b'\n').take(MAX_LINES);
         let mut objects = lines.filter_map(|line| serde_json::from_slice::<Value>(line).ok());
-        let of_object = |object: Value| match object.get("type").and_then(Value::as_str) {
-            Some("begin") if object.get("schema_version").is_some() => Some(ImportSource::Export),
-            _ => session_of(&object).map(|_| ImportSource::Transcripts),
-        };
+        let of_object = |object: Value| session_of(&object).map(|_| ImportSource::Transcripts);
         objects.find_map(of_object).unwrap_or(ImportSource::Jsonl)
     }
 }
@@ -146,7 +136,7 @@ pub(super) fn split_at<'p>(path: &'p str, place: &str) -> Option<(&'p str, &'p s
 }
 
 /// The sources, in the order of [`ImportSource::ALL`].
-const SOURCES: [SourceRow; 9] = [
+const SOURCES: [SourceRow; 8] = [
     SourceRow {
         help: "AGENTS.md, CLAUDE.md and the like: each section becomes an entry, and each rule of a list",
         places: &["AGENTS.md", "CLAUDE.md", ".claude/CLAUDE.md", "GEMINI.md", ".github/copilot-instructions.md"],
@@ -215,11 +205,6 @@ const SOURCES: [SourceRow; 9] = [
         help: "Past sessions of Claude Code, Codex and opencode in this project, and saved event streams: each that changed files or reported something becomes an attempt",
         places: &[],
         wanted: |path| has_extension(path, "jsonl") || has_extension(path, "ndjson"),
-    },
-    SourceRow {
-        help: "What `export` printed: each file is written as it was",
-        places: &[],
-        wanted: |path| has_extension(path, "jsonl"),
     },
 ];
 
@@ -337,6 +322,5 @@ mod tests {
         check(ImportSource::Jsonl, "JSON Lines");
         check(ImportSource::Ralph, "The database");
         check(ImportSource::Transcripts, "Past sessions");
-        check(ImportSource::Export, "What `export` printed");
     }
 }

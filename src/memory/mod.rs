@@ -46,8 +46,8 @@ pub use crate::diagnostics::SourceLines;
 pub use crate::entry::path::EntryPath;
 #[doc(hidden)]
 pub use crate::import_export::{
-    AgentFolders, ExportStream, ImportAction, ImportInput, ImportOrigin, ImportReport, ImportRequest, ImportSource,
-    ImportedItem, JsonlFields, OkfReport,
+    AgentFolders, ImportAction, ImportInput, ImportOrigin, ImportReport, ImportRequest, ImportSource, ImportedItem,
+    JsonlFields,
 };
 #[doc(hidden)]
 pub use crate::journal::history::{TouchedFile, Usage};

@@ -1,13 +1,11 @@
-//! Imports and exports.
-
-use std::path::Path;
+//! Imports.
 
 use super::Memory;
 use crate::error::Result;
-use crate::import_export::{self, ExportStream, ImportReport, ImportRequest, ImportSource, OkfReport};
+use crate::import_export::{self, ImportReport, ImportRequest, ImportSource};
 
 impl Memory {
-    /// Imports what another program remembers, or an export. An import that is repeated changes nothing, and one that was
+    /// Imports what another program remembers. An import that is repeated changes nothing, and one that was
     /// interrupted can be repeated.
     ///
     /// Each entry says in its `details` where it comes from. If its source has changed since, the entry is updated, and
@@ -18,8 +16,7 @@ impl Memory {
     ///
     /// # Errors
     ///
-    /// * [`Error::Invalid`](crate::Error::Invalid) where the source has no usual place and none is named, where an export is
-    ///   incomplete or damaged, or where nothing of a named file can be read as JSON; nothing is imported then.
+    /// * [`Error::Invalid`](crate::Error::Invalid) where nothing of a named file can be read as JSON; nothing is imported then.
     /// * [`Error::Unusable`](crate::Error::Unusable) where a database cannot be read.
     /// * [`Error::Locked`](crate::Error::Locked) where another process kept writing.
     /// * [`Error::Io`](crate::Error::Io) where the path cannot be read, or nothing can be written.
@@ -36,26 +33,5 @@ impl Memory {
     /// input of the request do not count, except for the folders of agents.
     pub fn importable(&self, request: &ImportRequest) -> Vec<(ImportSource, Result<ImportReport>)> {
         import_export::importable(&self.workspace, &self.semantic, request)
-    }
-
-    /// Returns all of the memory as JSON Lines, for [`ImportSource::Export`]: knowledge,
-    /// attempts and the archive, each file to the byte, and the settings of the project, which an import leaves out. Equal
-    /// memories give equal lines.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Io`](crate::Error::Io) where a folder cannot be listed.
-    pub fn export(&self) -> Result<ExportStream<'_>> {
-        import_export::export(&self.workspace)
-    }
-    /// Writes the live knowledge to a new or empty folder, in the Open Knowledge Format: a markdown file for each entry, and
-    /// `index.md`, which lists them. [`ImportSource::MemoryBank`] reads it back.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Unusable`](crate::Error::Unusable) where the folder is not empty, and [`Error::Io`](crate::Error::Io) where
-    /// it cannot be written.
-    pub fn export_okf(&self, folder: &Path) -> Result<OkfReport> {
-        import_export::export_okf(&self.workspace, folder)
     }
 }

@@ -146,15 +146,6 @@ pub fn is_read() -> bool {
     !is_polled || !polled[0].revents().intersects(PollFlags::ERR | PollFlags::HUP)
 }
 
-/// Returns whether nobody gets what is written to standard output. Rust opens `/dev/null`, for reading too, in the place of
-/// one that is closed, as the shell's `>&-` does it; `> /dev/null` opens it for writing alone.
-#[cfg(feature = "cli")]
-pub fn is_closed() -> bool {
-    let out = std::io::stdout();
-    let is_null = || Ok::<_, std::io::Error>(fs::fstat(&out)?.st_rdev == fs::stat("/dev/null")?.st_rdev);
-    is_null().unwrap_or(false) && io::read(&out, &mut [0; 1]).is_ok()
-}
-
 /// Returns whether a path is that of a pipe, into which nobody may ever write.
 #[cfg(feature = "cli")]
 pub fn is_pipe(path: &Path) -> bool {

@@ -64,7 +64,7 @@ const BEFORE: [(&str, i32, &str); 14] = [
         "record said.txt --task 'Speed up the nightly benches' --verify-exit 1 --verify-command 'cargo bench'",
     ),
 ];
-const AFTER: [(&str, i32, &str); 42] = [
+const AFTER: [(&str, i32, &str); 41] = [
     ("search", 0, "search nightly bench"),
     ("search", 0, "search nightly bench --explain --archived"),
     ("search", 1, "search zebra"),
@@ -97,7 +97,6 @@ const AFTER: [(&str, i32, &str); 42] = [
     ("tidy", 0, "tidy"),
     ("restore", 0, "restore gone"),
     ("import-list", 0, "import"),
-    ("export-okf", 1, "export okf bundle"),
     ("import", 0, "import sections --dry-run"),
     ("import", 0, "import sections"),
     ("import", 0, "import sections"),
@@ -180,13 +179,11 @@ fn every_command_has_a_schema() {
                 "-cancel",
                 "-confirm",
                 "-briefing",
-                "-export",
                 "-task",
                 "-run",
                 "-follow",
                 "-list",
                 "-clear",
-                "-okf",
             ]
             .iter()
             .find_map(|form| name.strip_suffix(form))

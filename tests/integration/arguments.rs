@@ -85,7 +85,6 @@ fn an_argument_that_names_no_file_or_no_folder_is_wrong_usage() {
         check(&base, &["import", source, "nowhere"], 2, not_there);
     }
     base.run(["import", "jsonl", "-"]).says(0, "read standard input");
-    check(&base, &["import", "export", "folder"], 2, a_folder);
     for command in ["init", "list"] {
         check(&base, &[command, "--root", "nowhere"], 2, "`nowhere` does not exist\nhint: check the spelling");
         check(&base, &[command, "--root", "file.txt"], 2, "`file.txt` is not a folder\nhint: name the folder");

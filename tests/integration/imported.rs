@@ -417,70 +417,6 @@ fn a_link_leads_to_no_note_that_was_refused() {
     assert!(a.ends_with("\n\nSee [b](../../memory-bank/b.md).\n"), "{a}");
 }
 
-/// Returns the live knowledge, and of each entry what an export keeps of it.
-fn kept(base: &TestBase) -> Vec<Value> {
-    let found = base.run(["list", "--kind=knowledge", "--json", "--limit", "100"]).json(0);
-    let ids = crate::support::ids(&found["entries"]);
-    let entry = |id: &String| base.run(["show", id, "--json"]).json(0)["entry"].clone();
-    let mut kept: Vec<Value> = ids
-        .iter()
-        .map(entry)
-        .map(|entry| {
-            ["title", "body", "tags", "category", "status", "files", "source"].map(|key| entry[key].clone()).into()
-        })
-        .collect();
-    kept.sort_by_key(ToString::to_string);
-    kept
-}
-
-#[test]
-fn an_export_in_the_open_format_is_taken_back() {
-    let base = TestBase::new();
-    let long = format!("## One\n\n{0}\n\n## Two\n\n{0}\n\n## Three\n\n{0}", "many words here ".repeat(200).trim_end());
-    for (path, text) in [
-        ("ports.md", "---\ntitle: \"Ports: all\"\ntags: [net]\ncategory: recipe\nstatus: proposed\nfiles: [src/net.rs, \"src/**/*.ts\"]\nsource: agent\n---\n\n8080\n".to_owned()),
-        ("ops/index.md", "---\ntitle: Ops\ntags: [ops, b]\nimportance: 70\n---\n\nAGENTS.md is generated.\n".to_owned()),
-        ("long.md", format!("---\ntitle: Long\ntags: [text]\ncategory: pitfall\n---\n\n{long}\n")),
-        ("raw.md", "# Raw text\n\nAs other programs write it.\n".to_owned()),
-    ] {
-        base.write(&format!(".ralph/knowledge/{path}"), text);
-    }
-    let before = kept(&base);
-    base.write(
-        ".ralph/knowledge/ops/linked.md",
-        "---\ntitle: Linked\ntags: [x]\n---\n\nSee [[Ports: all|ports]], [[raw]] and [[nothing]].\n",
-    );
-    base.run(["export", "okf", "out"]).says(0, "wrote 5 entries to out");
-    base.run(["export", "okf", "out"]).says(2, "cannot export to `out`: it is not empty");
-    base.run(["export", "okf", "/dev/null"]).says(2, "cannot export to `/dev/null`: it is not a folder");
-    base.run(["export", "okf"]).says(2, "DIR");
-    assert_eq!(
-        base.files("out"),
-        ["out/index.md", "out/long.md", "out/ops/index-2.md", "out/ops/linked.md", "out/ports.md", "out/raw.md"]
-    );
-    let index = base.read("out/index.md");
-    assert!(
-        index.starts_with("---\nokf_version: \"0.2\"\n---\n") && index.contains("* [Ports: all](ports.md) - 8080\n"),
-        "{index}"
-    );
-    let linked = base.read("out/ops/linked.md");
-    assert!(linked.ends_with("\n---\n\nSee [ports](../ports.md), [raw](../raw.md) and [[nothing]].\n"), "{linked}");
-    let ports = base.read("out/ports.md");
-    assert!(ports.starts_with("---\ntype: \"recipe\"\ntitle: \"Ports: all\"\ndescription: \"8080\"\ntags: [net]\ngenerated: {\"by\":\"ralph-memory/"), "{ports}");
-    fs::remove_file(base.at("out/ops/linked.md")).unwrap();
-    let other = TestBase::new();
-    let ran = other.run(["import", "memory-bank", base.at("out").to_str().unwrap()]);
-    assert!(ran.code == Some(0) && ran.stderr.contains("4 added, 1 skipped"), "{ran}");
-    let [before, after] = [before, kept(&other)].map(|entries| {
-        let is_raw = |entry: &Value| entry[0] == "Raw text";
-        let (raw, others): (Vec<Value>, Vec<Value>) = entries.into_iter().partition(is_raw);
-        // Text without frontmatter has its title as a heading, and no tags.
-        assert!(raw[0][1].as_str().unwrap().ends_with("\nAs other programs write it.\n"), "{raw:?}");
-        others
-    });
-    assert_eq!(after, before);
-}
-
 /// Returns whether each live entry is replaced by another one, by the titles.
 fn superseded(base: &TestBase) -> Vec<(String, bool)> {
     let found = base.run(["list", "--kind=knowledge", "--json", "--limit", "100"]).json(0);
@@ -488,43 +424,6 @@ fn superseded(base: &TestBase) -> Vec<(String, bool)> {
     let mut superseded: Vec<_> = found["entries"].as_array().unwrap().iter().map(of).collect();
     superseded.sort();
     superseded
-}
-
-#[test]
-fn an_export_in_the_open_format_keeps_tags_and_what_replaces_what() {
-    let base = TestBase::new();
-    for (path, text) in [
-        // In the order of the files, what is replaced comes last.
-        ("a.md", "---\ntitle: Use tea\nsource: agent\nsupersedes: [knowledge/ops/z, x]\n---\n\nTea.\n"),
-        ("ops/b.md", "---\ntitle: Use water\nsupersedes: [knowledge/gone, was-y]\n---\n\nWater.\n"),
-        ("ops/x.md", "---\ntitle: Use milk\nsource: agent\n---\n\nMilk.\n"),
-        ("ops/z.md", "---\ntitle: Use coffee\nsource: agent\ntags: [drinks]\n---\n\nCoffee.\n"),
-        ("events/e.md", "---\ntitle: Drinks\ncategory: hint\n---\n\nWe were thirsty.\n"),
-        ("y.md", "---\ntitle: Use juice\naliases: [knowledge/was-y]\n---\n\nJuice.\n"),
-    ] {
-        base.write(&format!(".ralph/knowledge/{path}"), text);
-    }
-    let expected = [
-        ("Drinks", false),
-        ("Use coffee", true),
-        ("Use juice", true),
-        ("Use milk", true),
-        ("Use tea", false),
-        ("Use water", false),
-    ];
-    let expected = expected.map(|(title, is_superseded)| (title.to_owned(), is_superseded));
-    assert_eq!(superseded(&base), expected);
-    let mut bases = vec![base];
-    for _ in 0..2 {
-        let from = bases.last().unwrap();
-        from.run(["export", "okf", "out"]).says(0, "wrote 6 entries to out");
-        let to = TestBase::new();
-        let import = || to.run(["import", "memory-bank", from.at("out").to_str().unwrap()]);
-        import().says(0, "6 added");
-        import().says(0, "6 unchanged");
-        assert_eq!((superseded(&to), kept(&to)), (expected.to_vec(), kept(&bases[0])));
-        bases.push(to);
-    }
 }
 
 #[test]
@@ -735,20 +634,6 @@ fn a_link_with_a_folder_leads_to_the_note_in_it() {
         "See [[memory-bank/b/overview.md|it]], and [[memory-bank/b/overview.md#Size|Overview#Size]] `[[overview]]`.\n";
     assert!(text.ends_with(expected), "{text}");
     base.run(["import", "memory-bank"]).says(0, "4 unchanged");
-}
-
-#[test]
-fn an_export_in_the_open_format_keeps_headings_and_bars() {
-    let base = TestBase::new();
-    base.write(".ralph/knowledge/ports.md", "---\ntitle: Ports\ntags: [net]\n---\n\n# Ports\n\nThe API has 8080.\n");
-    base.write(".ralph/knowledge/logs.md", "---\ntitle: Logs\ntags: [net]\n---\n\nSee [[ports|the a|b port]].\n");
-    base.run(["export", "okf", "out"]).says(0, "wrote 2 entries");
-    let to = TestBase::new();
-    to.run(["import", "memory-bank", base.at("out").to_str().unwrap()]).says(0, "2 added");
-    let ports = to.read(".ralph/knowledge/ports.md");
-    assert!(ports.ends_with("---\n\n# Ports\n\nThe API has 8080.\n"), "{ports}");
-    let logs = to.read(".ralph/knowledge/logs.md");
-    assert!(logs.ends_with("|the a|b port]].\n"), "{logs}");
 }
 
 #[test]

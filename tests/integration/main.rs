@@ -86,7 +86,7 @@ mod releasing; // what a release is made of agrees with itself, and with Cargo.t
 mod renaming; // renamed entries: their links, versions and merges, and other entries of their old names
 mod said; // what an agent's report says counts, however it is written, and its words are no error
 mod schemas; // arguments and answers of tools match their schemas
-mod serving; // the page in a browser: who is refused, what pages contain, hostile entries, exports
+mod serving; // the page in a browser: who is refused, what pages contain, hostile entries
 mod setting_up; // `setup`: what clients get, what is refused, and that nothing of others is lost
 #[path = "../campaigns/setups.rs"]
 mod setups; // configuration files of all forms
@@ -103,7 +103,7 @@ mod timeline; // the log, statistics, tasks and runs, and runs in progress
 mod told; // each attempt that is told is in the journal once, whoever tells it
 mod tool_calls; // what agents are told after calls of tools
 mod transcripts; // event streams of agents
-mod transfers; // imports of each source, and exports that are taken back
+mod transfers; // imports of each source
 mod undoing; // `undo` after each command, `rename`, `edit` and `archive`
 mod views; // views of the journal: iterations, failures, files, recurring errors
 mod watching; // events of watchers

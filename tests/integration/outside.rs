@@ -158,8 +158,7 @@ fn shell(base: &TestBase, before: &str, arguments: &str, after: &str) -> ShellRa
 fn an_answer_that_cannot_be_written_is_an_error() {
     let base = TestBase::new();
     base.entry("wal", "WAL mode", "db", "Readers do not block writers.");
-    let commands =
-        ["export", "search wal", "search wal --json", "list", "show wal", "check", "--no-pager", "completions bash"];
+    let commands = ["search wal", "search wal --json", "list", "show wal", "check", "--no-pager", "completions bash"];
     for command in commands.into_iter().chain(["--help", "help search", "--version", "check --json", "context"]) {
         if !Path::new("/dev/full").exists() {
             return;
@@ -171,16 +170,6 @@ fn an_answer_that_cannot_be_written_is_an_error() {
         let ran = shell(&base, "", command, "| true");
         assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""), "{command}");
     }
-}
-
-#[test]
-fn an_export_into_nothing_is_an_error() {
-    let base = TestBase::new();
-    let ran = shell(&base, "", "export", ">&-");
-    assert_eq!(ran.code, Some(6), "{ran:?}");
-    assert!(ran.stderr.contains("caused by: standard output is closed"), "{ran:?}");
-    assert_eq!(shell(&base, "", "export", "> /dev/null").code, Some(0));
-    assert_eq!(shell(&base, "", "export", "<&- 2>&-").code, Some(0));
 }
 
 /// Each number of files that may be open gives the whole answer or an error, and never a part of the answer.
@@ -198,7 +187,6 @@ fn a_lack_of_open_files_is_never_taken_for_a_lack_of_entries() {
         "stats --json",
         "--no-pager",
         "check",
-        "export",
         "show wal",
         "show task:t-1",
         "context",

@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime};
 
 use ralph_memory::entry::{Merged, merge};
 use ralph_memory::error::Severity;
-use ralph_memory::memory::{EntryChanges, ImportInput, ImportRequest, ImportSource};
+use ralph_memory::memory::EntryChanges;
 use ralph_memory::{Id, Memory};
 
 use crate::support::TestBase;
@@ -119,25 +119,15 @@ fn merged(text: &str) -> Left {
     }
 }
 
-fn exported_and_imported(text: &str) -> Left {
-    let (_base, memory) = with_note(text);
-    let lines = memory.export().unwrap().map(Result::unwrap).collect::<Vec<_>>().join("\n");
-    let copy = TestBase::new();
-    let request = ImportRequest::new(ImportSource::Export, ImportInput::Text(lines.into_bytes()));
-    copy.memory().import(&request).unwrap();
-    (copy.read(PATH), text.to_owned())
-}
-
 #[test]
 fn raw_notes_keep_their_bytes_through_every_operation() {
-    let operations: [(&str, NoteOperation); 7] = [
+    let operations: [(&str, NoteOperation); 6] = [
         ("edit", edited),
         ("rename", renamed),
         ("tidy", tidied),
         ("archive", archived),
         ("restore", restored),
         ("merge", merged),
-        ("export and import", exported_and_imported),
     ];
     for (kind, text) in NOTES {
         let shown = with_note(text).1.show(&note()).unwrap();

@@ -303,7 +303,6 @@ pub(crate) fn assert_answers(arguments: &[&str], stdout: &str) {
             Some("import") if answer.get("sources").is_some() => "import-list",
             Some("restore") if has("--list") => "restore-list",
             Some("edit") if answer.get("entries").is_some() => "edit-confirm",
-            Some("export") if answer.get("entries").is_some() => "export-okf",
             Some("undo") if has("--clear") => "undo-clear",
             Some("context") if answer.get("briefing").is_some() => "context-briefing",
             Some("log") if has("--follow") => "log-follow",

@@ -1,4 +1,4 @@
-//! `import` and `export`: what becomes of each source, and that nothing is lost, overwritten or imported twice.
+//! `import`: what becomes of each source, and that nothing is lost, overwritten or imported twice.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -6,9 +6,6 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 
 use insta::assert_snapshot;
-use proptest::prelude::*;
-use ralph_memory::memory::{ImportInput, ImportRequest, ImportSource, Report};
-use ralph_memory::{Knowledge, Memory, Query, Request, Scope, Source, Task};
 use serde_json::{Value, json};
 
 use crate::support::{TestBase, write_program};
@@ -247,11 +244,6 @@ fn a_path_alone_is_imported_as_what_it_is() {
         ("memory-bank/search.md", text, "memory-bank"),
         ("notes/2026-01-15-search.md", text, "memory-bank"),
         ("memories.jsonl", line, "jsonl"),
-        (
-            "exported.ndjson",
-            "{\"schema_version\":1,\"type\":\"begin\"}\n{\"schema_version\":1,\"type\":\"settings\"}\n{\"schema_version\":1,\"type\":\"end\",\"lines\":3}\n",
-            "export",
-        ),
         ("learned/MEMORY.md", text, "claude-memory"),
         ("learned/tests.md", text, "memory-bank"),
     ] {
@@ -1037,230 +1029,7 @@ fn options_of_another_source_are_refused() {
     base.run(["import", "transcripts", "--tag", "x"]).says(2, "--tag has no meaning");
     base.run(["import", "rules", "-"]).says(2, "name a file or a folder");
     base.run(["import", "jsonl"]).says(0, "found no jsonl: looked in .agent_memory/packets");
-    base.run(["import", "export"]).says(2, "an export has no usual place");
     base.run(["import", "rules"]).says(0, "found no rules: looked in .cursor/rules");
-}
-
-/// Returns a memory with something of everything that an export has.
-fn full() -> TestBase {
-    let base = TestBase::new();
-    base.entry("bench", "Benches need nightly", "cargo", "Use `cargo +nightly bench`.\n\nSee [[wal]].")
-        .entry("team/wal", "WAL mode", "sqlite", "Readers go on in WAL mode.")
-        .write(".ralph/knowledge/odd.md", "no frontmatter\r\nbut two lines")
-        .write(
-            ".ralph/knowledge/own.md",
-            "\u{feff}---\r\ntitle: Own keys\r\ntags: [x]\r\nreviewed_by: [a, b]\r\n---\r\nText.",
-        )
-        .write(".ralph/archive/knowledge/old.md", "---\ntitle: Old\ntags: [cargo]\n---\n\nOld text.\n");
-    let memory = base.memory().with_clock(|| std::time::UNIX_EPOCH);
-    let run = ralph_memory::memory::Run::named("run-1");
-    for task in ["Speed up the benches", "Write in WAL mode"] {
-        let iteration = memory.begin(&Task::new(task), &run).unwrap();
-        let text = format!("<journal>No luck.</journal><task-failed>{}</task-failed>", iteration.task_id());
-        memory.finish(&iteration, &Report { text, ..Report::default() }).unwrap();
-    }
-    base
-}
-
-#[test]
-fn an_export_is_taken_back_to_the_byte() {
-    let (base, copy) = (full(), TestBase::new());
-    let exported = base.run(["export"]).answer(0);
-    assert_eq!(base.run(["export"]).answer(0), exported);
-    let ran = copy.with(["import", "export", "-"]).input(&exported).run();
-    ran.says(0, "7 added, 1 skipped; read standard input");
-    assert_eq!(tree(&copy), tree(&base));
-    assert_eq!(copy.run(["export"]).answer(0), exported);
-    let again = copy.with(["import", "export", "-", "--json"]).input(&exported).run().json(0);
-    assert_eq!(counted(&again), "1 skipped, 7 unchanged");
-    // An attempt has the same id and number.
-    copy.run(["show", "journal/run-1/0002"]).says(0, "Write in WAL mode");
-}
-
-#[test]
-fn what_differs_is_a_conflict_and_stays() {
-    let (base, other) = (full(), TestBase::new());
-    other.entry("bench", "Benches need nightly", "cargo", "Here it is another text.");
-    other.write(".ralph/knowledge/team/wal.md", base.read(".ralph/knowledge/team/wal.md"));
-    let exported = base.run(["export"]).answer(0);
-    let before = tree(&other);
-    let dry = other.with(["import", "export", "-", "--dry-run", "--json"]).input(&exported).run().json(1);
-    assert_eq!(tree(&other), before);
-    let ran = other.with(["import", "export", "-"]).input(&exported).run();
-    assert_eq!(ran.code, Some(1), "{ran}");
-    assert!(ran.stdout.contains("conflict knowledge/bench"), "{ran}");
-    assert_eq!(counted(&dry), "5 added, 1 conflict, 1 skipped, 1 unchanged");
-    let after = tree(&other);
-    assert!(before.iter().all(|(path, bytes)| after.get(path) == Some(bytes)), "nothing is overwritten");
-}
-
-#[test]
-fn a_dry_run_of_an_export_announces_what_becomes_of_it() {
-    let base = TestBase::new();
-    base.write(".ralph/knowledge/folder.md/in.md", "---\ntitle: In\ntags: [x]\n---\n\nText.\n");
-    base.entry("file", "File", "x", "Text.");
-    let line = |path: &str| {
-        json!({"schema_version": 1, "type": "knowledge", "path": path, "head": "", "body": "x"}).to_string()
-    };
-    let begin = json!({"schema_version": 1, "type": "begin"}).to_string();
-    let end = json!({"schema_version": 1, "type": "end", "lines": 5}).to_string();
-    let paths = ["knowledge/folder.md", "knowledge/file.md/x.md", "knowledge/new.md"].map(line);
-    let stream = [&[begin][..], &paths, &[end]].concat().join("\n");
-    let import = |arguments: &[&str]| {
-        counted(&base.with([&["import", "export", "-", "--json"], arguments].concat()).input(&stream).run().json(1))
-    };
-    let announced = import(&["--dry-run"]);
-    assert_eq!(import(&[]), announced);
-    assert!(announced.starts_with("1 added"), "{announced}");
-}
-
-#[test]
-fn what_a_stream_says_of_itself_lets_no_invisible_character_pass() {
-    let base = TestBase::new();
-    let body = "Send it to ab\u{202e}cd, with a\u{200b}b.";
-    base.write(".ralph/knowledge/by-a-person.md", format!("---\ntitle: T\ntags: [x]\nsource: human\n---\n\n{body}\n"));
-    base.write(".ralph/knowledge/bare.md", format!("\u{feff}{body}\n"));
-    let exported = base.run(["export"]).answer(0);
-    let copy = TestBase::new();
-    let answer = copy.with(["import", "export", "-", "--json"]).input(&exported).run().json(1);
-    assert_eq!(counted(&answer), "2 refused, 1 skipped");
-    assert!(answer["items"][1]["reason"].as_str().unwrap().contains("--allow-invisible"), "{answer}");
-    assert!(copy.files(".ralph/knowledge").is_empty());
-    // Whoever imports an export of their own says so.
-    copy.with(["import", "export", "-", "--allow-invisible"]).input(&exported).run().says(0, "2 added");
-    assert_eq!(tree(&copy), tree(&base));
-    base.run(["import", "rules", "--allow-invisible"]).says(2, "--allow-invisible has no meaning for `rules`");
-    // A name that shows other letters than it has.
-    base.write(".ralph/knowledge/ren\u{202e}gpj.md", "---\ntitle: N\ntags: [x]\n---\n\nText.\n");
-    let ran = base.run(["export"]);
-    assert_eq!(ran.code, Some(1), "{ran}");
-    assert!(ran.stderr.contains("it cannot be exported: its path has an invisible character"), "{ran}");
-}
-
-#[test]
-fn a_secret_in_an_export_is_refused_and_the_rest_is_imported() {
-    let (base, copy) = (full(), TestBase::new());
-    let token = ["gh", "p_", "16C7e42F292c6912E7", "710c838347Ae178B4a"].concat();
-    base.entry("leak", "Leak", "ops", &format!("It is {token}."));
-    let exported = base.run(["export"]).answer(0);
-    let ran = copy.with(["import", "export", "-"]).input(&exported).run();
-    assert_eq!(ran.code, Some(1), "{ran}");
-    assert!(ran.stdout.contains("`knowledge/leak.md`") && !ran.stdout.contains(&token), "{ran}");
-    assert_eq!(tree(&copy).len(), tree(&base).len() - 1);
-}
-
-#[test]
-fn a_damaged_stream_names_its_line_and_nothing_is_written() {
-    let base = full();
-    let exported = base.run(["export"]).answer(0);
-    let lines: Vec<&str> = exported.lines().collect();
-    let entry = |path: &str| {
-        json!({"schema_version": 1, "type": "knowledge", "path": path, "head": "", "body": "x"}).to_string()
-    };
-    let with = |line: &str| {
-        let n_lines = 2 + line.lines().count();
-        let end = json!({"schema_version": 1, "type": "end", "lines": n_lines}).to_string();
-        format!("{}\n{line}\n{end}\n", lines[0])
-    };
-    let check = |stream: &str, expected: &str| {
-        let copy = TestBase::new();
-        let before = tree(&copy);
-        let ran = copy.with(["import", "export", "-"]).input(stream).run();
-        let is_said = ran.stderr.contains(expected) && ran.stderr.contains("nothing was imported");
-        assert!(ran.code == Some(2) && is_said, "{expected:?}: {ran}");
-        assert_eq!(tree(&copy), before);
-    };
-    check("", "standard input, line 1: it is incomplete");
-    check(&lines[..lines.len() - 1].join("\n"), "line 9: the stream ends here, before its `end`");
-    check(&exported[..exported.len() / 2], "it is incomplete");
-    check(&lines[1..].join("\n"), "line 1: an export begins with");
-    check(&[&lines[..2], &lines[3..]].concat().join("\n"), "line 9: it counts other lines");
-    check(&format!("{exported}{}", lines[0]), "it comes after the `end`");
-    check(&with("{\"type\":\"x\"}"), "line 2: it is not a line of an export");
-    check(&with("npm warn deprecated"), "line 2: it is not JSON");
-    check(&with(&format!("{}1{}", "[".repeat(9_000), "]".repeat(9_000))), "line 2: it is not");
-    check(&with(&lines[0].replace("\"schema_version\":1", "\"schema_version\":2")), "line 2: its schema_version is 2");
-    check(&with(&entry("knowledge/../../x.md")), "line 2: its path is not one of plain names");
-    check(&with(&entry("/etc/x.md")), "line 2: its path is not one of plain names");
-    check(&with(&entry("config.toml")), "line 2: its path is not one of an entry");
-    check(&with(&entry("state/x.md")), "line 2: its path is not one of an entry");
-    check(&with(&entry("journal/run-1/0001.md")), "line 2: its type and its path differ");
-    check(&with(&format!("{}\n{}", entry("knowledge/a.md"), entry("knowledge/a.md"))), "line 3: its path is here");
-    let below = [entry("knowledge/a.md"), entry("knowledge/b.md"), entry("knowledge/a.md/x/c.md")];
-    check(&with(&below.join("\n")), "line 4: its path lies in `knowledge/a.md`, which is a file of this stream");
-    let below = [entry("archive/knowledge/a.md/c.md"), entry("archive/knowledge/a.md")];
-    check(&with(&below.join("\n")), "line 2: its path lies in `archive/knowledge/a.md`");
-    check(&with(&entry("knowledge/ren\u{202e}gpj.md")), "line 2: its path has an invisible character");
-    check(&with(&entry("knowledge/a.md").replace("\"x\"", &format!("\"{}\"", "x".repeat(1 << 20 | 1)))), "over 1 MiB");
-}
-
-#[test]
-fn a_file_that_cannot_be_exported_is_named() {
-    let base = full();
-    base.write(".ralph/knowledge/latin.md", b"caf\xe9");
-    let ran = base.run(["export"]);
-    assert_eq!(ran.code, Some(1), "{ran}");
-    assert!(ran.stderr.contains("error: .ralph/knowledge/latin.md: it cannot be exported: it is not UTF-8"), "{ran}");
-    let copy = TestBase::new();
-    copy.with(["import", "export", "-"]).input(&ran.stdout).run().says(0, "7 added");
-}
-
-/// Returns knowledge with all sorts of fields.
-fn knowledge() -> impl Strategy<Value = Knowledge> {
-    let word = "[a-z]{3,8}";
-    let text = "[a-zA-Z0-9 .,:#é日'\"`\\[\\]<>&*_-]{1,120}";
-    let head = ("[a-zA-Z0-9 :#é日'\"-]{1,60}", prop::collection::vec(word, 1..4), prop::option::of(word));
-    let rest = (
-        any::<bool>(),
-        0..=100_u8,
-        prop::collection::vec(text, 1..5),
-        prop::collection::vec("[a-z]{1,8}/[a-z]{1,8}", 0..3),
-    );
-    (head, rest).prop_map(|((title, tags, feature), (is_agent, importance, lines, files))| Knowledge {
-        source: if is_agent { Source::Agent } else { Source::Human },
-        scope: feature.clone().map_or(Scope::Project, Scope::Feature),
-        importance: Some(importance),
-        feature,
-        files,
-        ..Knowledge::new(title, tags, lines.join("\n\n"))
-    })
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
-
-    #[test]
-    fn a_copy_answers_like_the_memory(all in prop::collection::vec(knowledge(), 1..12), query in "[a-z]{3,8}( [a-z]{3,8}){0,3}") {
-        let (one, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-        let open = |folder: &tempfile::TempDir| {
-            Memory::init(folder.path()).unwrap();
-            Memory::open(folder.path()).unwrap().with_clock(|| std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_800_000_000))
-        };
-        let (memory, copy) = (open(&one), open(&other));
-        let mut words = query.clone();
-        for knowledge in &all {
-            // What is refused is in neither.
-            if memory.add(knowledge).is_ok() {
-                words.push_str(&format!(" {}", knowledge.tags[0]));
-            }
-        }
-        let iteration = memory.begin(&Task::new(words.as_str()), &ralph_memory::memory::Run::named("run-1")).unwrap();
-        let text = format!("<journal>{query}</journal><task-failed>{}</task-failed>", iteration.task_id());
-        memory.finish(&iteration, &Report { text, ..Report::default() }).unwrap();
-        let stream = |memory: &Memory| memory.export().unwrap().map(Result::unwrap).collect::<Vec<_>>().join("\n");
-        let exported = stream(&memory);
-        let request = ImportRequest::new(ImportSource::Export, ImportInput::Text(exported.clone().into_bytes()));
-        let report = copy.import(&request).unwrap();
-        prop_assert!(!report.items.iter().any(|item| item.action.needs_a_person()), "{report:?}");
-        prop_assert_eq!(stream(&copy), exported);
-        let found = |memory: &Memory| {
-            let hits = memory.search(&Query { text: words.clone(), ..Query::default() }, 20).unwrap().hits;
-            hits.into_iter().map(|hit| (hit.entry.id, hit.score.to_bits())).collect::<Vec<_>>()
-        };
-        prop_assert_eq!(found(&memory), found(&copy));
-        let context = |memory: &Memory| memory.context(&Request { task: Task::new(words.as_str()), ..Request::default() }).unwrap().text;
-        prop_assert_eq!(context(&memory), context(&copy));
-    }
 }
 
 #[test]

@@ -11,8 +11,8 @@ use ralph_memory::text::for_terminal;
 #[cfg(feature = "page")]
 use crate::commands::serve;
 use crate::commands::{
-    add, archive, check, complete, completions, context, edit, export, help, hook, import, index, init, list, log, man,
-    mcp, merge_driver, overview, record, restore, run as run_command, search, setup, show, stats, tidy, undo, watch,
+    add, archive, check, complete, completions, context, edit, help, hook, import, index, init, list, log, man, mcp,
+    merge_driver, overview, record, restore, run as run_command, search, setup, show, stats, tidy, undo, watch,
 };
 use crate::error::{self, ErrorReport, NoAnswer};
 use crate::exit::Exit;
@@ -77,7 +77,6 @@ enum Command {
     Archive(archive::ArchiveArgs),
     Restore(restore::RestoreArgs),
     Import(import::ImportArgs),
-    Export(export::ExportArgs),
     Index(index::IndexArgs),
     Watch(watch::WatchArgs),
     #[cfg(feature = "page")]
@@ -193,7 +192,6 @@ fn dispatch(ui: &mut Ui<'_>, cli: Cli) -> anyhow::Result<Exit> {
         Command::Run(args) => run_command::run(ui, globals, &args),
         Command::Record(args) => record::run(ui, globals, &args),
         Command::Import(args) => import::run(ui, globals, &args),
-        Command::Export(args) => export::run(ui, globals, &args),
         Command::Index(args) => index::run(ui, globals, &args),
         Command::Watch(args) => watch::run(ui, globals, &args),
         #[cfg(feature = "page")]

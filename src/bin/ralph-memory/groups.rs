@@ -12,7 +12,7 @@ const HEADING: &str = "Commands:";
 
 /// The groups, in the order of the help, with their commands.
 pub(crate) const GROUPS: [(&str, &[&str]); 6] = [
-    ("Set up", &["init", "setup", "import", "export"]),
+    ("Set up", &["init", "setup", "import"]),
     ("Find", &["search", "show", "list", "log", "stats", "serve"]),
     ("Write", &["add", "edit", "archive", "restore", "undo"]),
     ("Agents", &["context", "record", "run"]),

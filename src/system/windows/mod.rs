@@ -211,12 +211,6 @@ pub fn is_read() -> bool {
     true
 }
 
-/// Standard output is never closed from the start.
-#[cfg(feature = "cli")]
-pub fn is_closed() -> bool {
-    false
-}
-
 /// No path of a file leads to a pipe.
 #[cfg(feature = "cli")]
 pub fn is_pipe(_: &Path) -> bool {

@@ -123,7 +123,7 @@ impl Judge {
             }
         }
         // Both print entries as in their files.
-        let is_verbatim = ["show", "export"].contains(&command);
+        let is_verbatim = command == "show";
         for (word, class) in [(CANARY, Class::Said), (SECRET, Class::Said), (FORGED, Class::Believed)] {
             let mut lines = answer.texts.iter().flat_map(|text| text.lines());
             let said = lines.find(|line| line.contains(word)).filter(|_| word != SECRET || !is_verbatim);
@@ -135,7 +135,7 @@ impl Judge {
             self.fault(Class::Vouched, what, &wrong);
         }
         // What is told of all clones alike, and examples.
-        if ["--help", "completions", "man", "export"].contains(&command) {
+        if ["--help", "completions", "man"].contains(&command) {
             return after;
         }
         let n_run = self.shell.run;

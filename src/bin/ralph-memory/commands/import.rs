@@ -43,8 +43,7 @@ const MAX_NAMED: usize = 5;
   ralph-memory import adr docs/choices
   ralph-memory import transcripts --since 30
   ralph-memory import transcripts run.jsonl
-  ralph-memory import jsonl memories.jsonl --body-field memory.text
-  ralph-memory export | ralph-memory import export - --root ~/src/project")]
+  ralph-memory import jsonl memories.jsonl --body-field memory.text")]
 pub(crate) struct ImportArgs {
     /// What to import: a source, or a file, a folder or `-` whose source can be recognised
     #[arg(value_parser = SourceOrPath, value_name = "SOURCE|PATH")]
@@ -78,9 +77,6 @@ pub(crate) struct ImportArgs {
     /// Accept this text, which looks like a secret but is not one; may be repeated
     #[arg(long = "allow-secret", value_name = "FINGERPRINT")]
     allow_secrets: Vec<String>,
-    /// Accept invisible characters, which your own entries may have; for `export`
-    #[arg(long)]
-    allow_invisible: bool,
 }
 
 /// Accepts the name of a source or a path, and lists the sources with their help.
@@ -130,7 +126,6 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &ImportArgs) -> anyh
         Some(path) if path == Path::new("-") => ImportInput::Text(from_stdin()?),
         Some(path) => {
             match source {
-                Some(ImportSource::Export) => project_paths::check_file(path, "")?,
                 Some(_) => project_paths::check_exists(path, "", "name a file or a folder that exists")?,
                 None => project_paths::check_exists(path, "", &sources_hint())?,
             }
@@ -224,7 +219,6 @@ impl ImportArgs {
             since: self.since.map(|days| globals.now() - TimeDelta::days(i64::from(days))),
             fields: self.fields(),
             ongoing: client_of_environment().map(|(_, id)| id),
-            allow_invisible: self.allow_invisible,
             ..ImportRequest::new(source, input)
         }
     }
@@ -245,7 +239,6 @@ impl ImportArgs {
         let has_fields = self.fields() != JsonlFields::default();
         for (is_given, option, owner) in [
             (self.since.is_some(), "--since", ImportSource::Transcripts),
-            (self.allow_invisible, "--allow-invisible", ImportSource::Export),
             (has_fields, "an option that names a field", ImportSource::Jsonl),
         ] {
             if is_given && source != owner {
@@ -253,9 +246,9 @@ impl ImportArgs {
                 return Err(UsageError::new(meaningless(option), format!("it is for {command}; leave it out")));
             }
         }
-        let makes_entries = !matches!(source, ImportSource::Transcripts | ImportSource::Ralph | ImportSource::Export);
+        let makes_entries = !matches!(source, ImportSource::Transcripts | ImportSource::Ralph);
         if !self.tags.is_empty() && !makes_entries {
-            return Err(UsageError::new(meaningless("--tag"), "attempts and exported entries keep what they have"));
+            return Err(UsageError::new(meaningless("--tag"), "it is for entries, and attempts have no tags"));
         }
         Ok(())
     }
@@ -314,7 +307,7 @@ fn show_item(ui: &mut Ui<'_>, item: &ImportedItem) -> io::Result<()> {
 fn from_stdin() -> anyhow::Result<Vec<u8>> {
     let stdin = io::stdin();
     if stdin.is_terminal() {
-        let hint = "`ralph-memory export | ralph-memory import export -`, or name a file";
+        let hint = "`ralph-memory import jsonl - < FILE`, or name a file";
         return Err(UsageError::new("nothing is on standard input", hint).into());
     }
     let failed = |source| Error::Io { action: "read", path: "standard input".into(), source };

@@ -8,7 +8,6 @@ pub(crate) mod complete;
 pub(crate) mod completions;
 pub(crate) mod context;
 pub(crate) mod edit;
-pub(crate) mod export;
 pub(crate) mod help;
 pub(crate) mod hook;
 pub(crate) mod import;
