@@ -10,7 +10,7 @@ use crate::text::count;
 /// How many problems of each severity are listed for one file; the others appear once these are fixed. Each takes about
 /// eight lines on a terminal, and a file of 1 MiB can have 100,000.
 pub const MAX_OF_FILE: usize = 20;
-/// How many problems are listed in all. Nobody reads more, and code hosts show at most 5,000 from a SARIF log.
+/// How many problems are listed in all. Nobody reads more.
 pub const MAX_IN_ALL: usize = 1_000;
 
 /// How many problems there are of each severity.

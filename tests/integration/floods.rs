@@ -33,8 +33,6 @@ fn a_file_with_thousands_of_faults_gets_a_few_lines_of_report() {
     assert_eq!(human.matches("warning[").count(), COUNTED);
     assert!(human.ends_with("\n0 errors, 2300 warnings in 1 file\n") && human.len() < 20_000, "{}", human.len());
     assert_eq!(base.run(["check", "--format", "github"]).stdout.lines().count(), COUNTED);
-    let sarif: serde_json::Value = serde_json::from_str(&base.run(["check", "--format", "sarif"]).stdout).unwrap();
-    assert_eq!(sarif["runs"][0]["results"].as_array().unwrap().len(), COUNTED);
     base.run(["check", "--strict"]).says(1, "0 errors, 2300 warnings in 1 file");
 }
 

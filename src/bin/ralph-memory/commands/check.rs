@@ -26,7 +26,7 @@ pub(crate) struct CheckArgs {
     /// Exit with code 1 for warnings as well
     #[arg(long)]
     strict: bool,
-    /// For a person, a program, annotations on GitHub or code scanners; `--json` means `json`
+    /// For a person, for a program, or annotations on GitHub; `--json` means `json`
     #[arg(long, value_enum, default_value = "human")]
     format: CheckFormat,
     /// First fix what needs no decision: remove leftovers of a crash, rebuild broken caches, remove old ones, and make
@@ -48,7 +48,6 @@ enum CheckFormat {
     Human,
     Json,
     Github,
-    Sarif,
 }
 
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &CheckArgs) -> anyhow::Result<Exit> {
@@ -91,10 +90,9 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &CheckArgs) -> anyho
             ui.json(answer, problems)?;
         }
         // A clone for a check merges nothing.
-        format @ (CheckFormat::Github | CheckFormat::Sarif) => {
+        CheckFormat::Github => {
             let problems: Vec<_> = problems.iter().filter(|problem| problem.code != "merge-driver").cloned().collect();
-            let report = if matches!(format, CheckFormat::Github) { report::github } else { report::sarif };
-            report(ui.out, &problems)?;
+            report::github(ui.out, &problems)?;
         }
     }
     let is_bad = checked.total.errors > 0 || (args.strict && checked.total.warnings > 0);

@@ -1,11 +1,9 @@
 //! Problems in the formats of people and other programs.
 //!
-//! Beside this program's own JSON: `human` shows the line with the problem, `github` annotates the files of a pull
-//! request, and `sarif` is the format of code scanners. Text of files that may reach a terminal goes through
-//! [`for_terminal`]; in JSON it stays unchanged.
+//! Beside this program's own JSON: `human` shows the line with the problem, and `github` annotates the files of a pull
+//! request. Text of files that may reach a terminal goes through [`for_terminal`]; in JSON it stays unchanged.
 
 mod human;
-mod sarif;
 
 use std::io::{self, Write};
 
@@ -14,7 +12,6 @@ use ralph_memory::error::Severity;
 use ralph_memory::text::for_terminal;
 
 pub(crate) use human::{human, listed};
-pub(crate) use sarif::sarif;
 
 /// Writes a workflow command of GitHub Actions for each problem.
 pub(crate) fn github(out: &mut dyn Write, problems: &[Problem]) -> io::Result<()> {
