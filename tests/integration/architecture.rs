@@ -318,7 +318,6 @@ fn crate_faults(source: &Source) -> Vec<String> {
     let homes = [
         "src/bin/ralph-memory/commands/edit.rs",
         "src/bin/ralph-memory/commands/serve.rs",
-        "src/bin/ralph-memory/pager.rs",
         "src/git/",
         "src/runner/process/",
         "src/import_export/sqlite.rs",

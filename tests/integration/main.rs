@@ -61,7 +61,7 @@ mod meaning; // semantic search, and servers that fail
 mod merged_by_git; // real merges with a driver that works or does not: no side is dropped
 mod merging; // the merge driver
 mod offered; // the MCP server that a run offers to its agent
-mod options; // options of every command: the folder, colours, quiet, the pager
+mod options; // options of every command: the folder, colours, quiet
 mod outside; // what is written outside of the memory, and what is not
 #[path = "../campaigns/own_disk.rs"]
 #[allow(dead_code, reason = "campaigns use the rest")]

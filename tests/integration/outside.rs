@@ -158,7 +158,7 @@ fn shell(base: &TestBase, before: &str, arguments: &str, after: &str) -> ShellRa
 fn an_answer_that_cannot_be_written_is_an_error() {
     let base = TestBase::new();
     base.entry("wal", "WAL mode", "db", "Readers do not block writers.");
-    let commands = ["search wal", "search wal --json", "list", "show wal", "check", "--no-pager", "completions bash"];
+    let commands = ["search wal", "search wal --json", "list", "show wal", "check", "--quiet", "completions bash"];
     for command in commands.into_iter().chain(["--help", "help search", "--version", "check --json", "context"]) {
         if !Path::new("/dev/full").exists() {
             return;
@@ -185,7 +185,7 @@ fn a_lack_of_open_files_is_never_taken_for_a_lack_of_entries() {
         "list --json",
         "log",
         "stats --json",
-        "--no-pager",
+        "--quiet",
         "check",
         "show wal",
         "show task:t-1",

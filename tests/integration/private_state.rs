@@ -214,7 +214,7 @@ fn a_secret_in_a_task_reaches_its_agent_and_nothing_else() {
     let title = format!("Deploy with {TOKEN}");
     base.write("tasks.md", format!("- [ ] {title}\n  Or with {TOKEN}, perhaps.\n- [ ] {title} again\n"));
     let commands = ";context Other;context;log;stats;list;show run-1;show t-1;check";
-    let shown: Vec<_> = commands.split(';').map(|one| format!("$P {one} --no-pager\n$P {one} --json\n")).collect();
+    let shown: Vec<_> = commands.split(';').map(|one| format!("$P {one}\n$P {one} --json\n")).collect();
     let shown = shown.concat();
     base.write("agent.sh", format!("P={PROGRAM}\ncat > prompt\n($P; {shown}) > shown 2>&1\ncat .ralph/state/live/* .ralph/state/attempts/* > kept\n"));
     let agent = format!("env KEY={TOKEN} sh agent.sh");

@@ -5,14 +5,14 @@
 
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, Once, PoisonError, TryLockError, mpsc};
+use std::sync::{Condvar, Mutex, MutexGuard, Once, PoisonError, TryLockError, mpsc};
 use std::time::{Duration, Instant};
 use std::{mem, thread};
 
 use indicatif::{HumanCount, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use ralph_memory::memory::{Activity, Step, Work};
 use ralph_memory::runner::Interrupt;
-use ralph_memory::system::posix::signals::{SIGHUP, SIGINT, SIGTERM, Signals, emulate_default_handler, register};
+use ralph_memory::system::posix::signals::{SIGHUP, SIGINT, SIGTERM, Signals, emulate_default_handler};
 use ralph_memory::text::duration;
 
 use crate::exit::Exit;
@@ -36,8 +36,6 @@ static IS_SHOWN: AtomicBool = AtomicBool::new(false);
 static THREADS: Once = Once::new();
 /// Whether another handler acts on Ctrl-C.
 static LEAVES_SIGNALS: AtomicBool = AtomicBool::new(false);
-/// Whether Ctrl-C is for a pager alone.
-static LEAVES_INTERRUPTS: AtomicBool = AtomicBool::new(false);
 /// How long a program that a signal ends waits until its line is erased.
 const PATIENCE: Duration = Duration::from_millis(200);
 
@@ -104,17 +102,6 @@ pub(crate) fn interrupt() -> io::Result<Interrupt> {
         #[expect(clippy::exit, reason = "the other threads may wait forever")]
         std::process::exit(Exit::Interrupted as i32)
     })
-}
-
-/// Leaves the terminal to a pager: the line is erased, and Ctrl-C does not end this program, which would leave a pager
-/// without its shell.
-pub(crate) fn leave_to_pager() -> io::Result<()> {
-    erase();
-    LEAVES_INTERRUPTS.store(true, Ordering::SeqCst);
-    if !Interrupt::is_ignored(SIGINT) {
-        register(SIGINT, Arc::default())?;
-    }
-    Ok(())
 }
 
 /// Erases the line, which may appear again.
@@ -213,8 +200,7 @@ fn erase_at_signals() {
         let Ok(mut signals) = Signals::new(wanted) else { return };
         let _ = thread::Builder::new().name("erase".to_owned()).spawn(move || {
             for signal in signals.forever() {
-                let is_for_pager = signal == SIGINT && LEAVES_INTERRUPTS.load(Ordering::SeqCst);
-                if !is_for_pager && !LEAVES_SIGNALS.load(Ordering::SeqCst) {
+                if !LEAVES_SIGNALS.load(Ordering::SeqCst) {
                     // On a paused terminal this takes forever.
                     let (done, is_done) = mpsc::channel();
                     let erasing = thread::Builder::new().name("close".to_owned()).spawn(move || {

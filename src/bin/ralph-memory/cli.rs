@@ -17,7 +17,6 @@ use crate::commands::{
 use crate::error::{self, ErrorReport, NoAnswer};
 use crate::exit::Exit;
 use crate::groups::{self, HelpText};
-use crate::pager::Pager;
 use crate::session::{Globals, ShownGlobals};
 use crate::suggestions;
 use crate::ui::Ui;
@@ -92,17 +91,6 @@ enum Command {
     Man(man::ManArgs),
 }
 
-impl Command {
-    /// Returns whether a person reads the answer, which may be long and is complete before any of it is shown.
-    fn is_read_at_leisure(&self) -> bool {
-        match self {
-            Command::Search(_) | Command::Show(_) | Command::List(_) | Command::Stats(_) | Command::Context(_) => true,
-            Command::Log(args) => !args.follows(),
-            _ => false,
-        }
-    }
-}
-
 /// Runs the program with these arguments.
 pub(crate) fn run(arguments: impl Iterator<Item = OsString>, out: &mut dyn Write, err: &mut dyn Write) -> Exit {
     let arguments: Vec<OsString> = arguments.collect();
@@ -121,7 +109,7 @@ pub(crate) fn run(arguments: impl Iterator<Item = OsString>, out: &mut dyn Write
         Ok(cli) => {
             let is_hook = matches!(cli.command, Some(Command::Hook(_)));
             ui.json = cli.globals.is_json() && !is_hook;
-            let result = cli.globals.enter_folder().and_then(|()| answer(&mut ui, cli));
+            let result = cli.globals.enter_folder().and_then(|()| dispatch(&mut ui, cli));
             if is_hook {
                 // Its client may have gone away, or may not read.
                 let _ = ui.out.flush();
@@ -147,27 +135,6 @@ fn fail(ui: &mut Ui<'_>, error: &anyhow::Error) -> Exit {
         }
     }
     exit
-}
-
-/// Runs the command, and lets a pager show its answer if that is long. Notes and warnings follow below the answer: a
-/// person who reads that to its end would not see them above.
-fn answer(ui: &mut Ui<'_>, cli: Cli) -> anyhow::Result<Exit> {
-    if !cli.command.as_ref().is_some_and(Command::is_read_at_leisure) {
-        return dispatch(ui, cli);
-    }
-    let pager = cli.globals.allows_pager().then(Pager::of_environment).flatten();
-    let (mut answer, mut notes) = (Vec::new(), Vec::new());
-    let out: &mut dyn Write = if pager.is_some() { &mut answer } else { &mut *ui.out };
-    let result = dispatch(&mut Ui { out, err: &mut notes, ..*ui }, cli);
-    let shown = match (pager, &result) {
-        (Some(pager), Ok(_)) => pager.show(ui, &answer),
-        _ => ui.out.write_all(&answer),
-    };
-    let shown = shown.and_then(|()| ui.out.flush());
-    let noted = ui.err.write_all(&notes);
-    let exit = result?;
-    shown.and(noted)?;
-    Ok(exit)
 }
 
 fn dispatch(ui: &mut Ui<'_>, cli: Cli) -> anyhow::Result<Exit> {

@@ -14,7 +14,6 @@ mod error;
 mod exit;
 mod groups;
 mod mcp;
-mod pager;
 mod parse;
 mod project_paths;
 mod report;

@@ -58,9 +58,6 @@ pub(crate) struct ShownGlobals {
     /// Whether the output has colours; `auto`: on a terminal, unless `NO_COLOR` is set
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto", help_heading = "Global options")]
     color: ColorChoice,
-    /// Print long answers without a pager
-    #[arg(long, global = true, help_heading = "Global options")]
-    no_pager: bool,
 }
 
 impl Globals {
@@ -72,11 +69,6 @@ impl Globals {
     /// Returns whether the answer is one JSON object.
     pub(crate) fn is_json(&self) -> bool {
         self.shown.json
-    }
-
-    /// Returns whether a long answer may be shown by a pager.
-    pub(crate) fn allows_pager(&self) -> bool {
-        !self.shown.json && !self.shown.no_pager
     }
 
     /// Returns when the output has colours.

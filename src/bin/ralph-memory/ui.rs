@@ -139,6 +139,8 @@ impl Ui<'_> {
 
     /// Writes a message beside the data that nobody should miss. The command continues if nobody can read it.
     pub(crate) fn warn(&mut self, text: &str) {
+        // What the message is about stands above it. The end of the command reports an output that fails.
+        let _ = self.out.flush();
         let _ = writeln!(self.err, "{}", one_line(text));
     }
 

@@ -72,11 +72,6 @@ pub(crate) struct LogArgs {
 }
 
 impl LogArgs {
-    /// Returns whether it prints until Ctrl-C.
-    pub(crate) fn follows(&self) -> bool {
-        self.follow
-    }
-
     fn filter(&self, globals: &Globals, memory: &Memory) -> LogFilter {
         LogFilter {
             task_id: self.task.as_ref().map(|name| memory.task_id(name).unwrap_or_else(|| name.clone())),
