@@ -16,7 +16,7 @@ mod changed_facts; // which changes of code make a fact doubtful
 mod cli; // each command: output, messages and exit code
 mod cloned; // state and caches from a clone are not trusted
 mod compatibility; // a memory of 0.1.0 is read as 0.1.0 read it
-mod completing; // what shells complete from the memory
+mod completing; // the script that completes commands in a shell
 mod corrected; // what a person corrected stays, whatever agents write
 mod damaged; // a damaged index changes no answer
 mod decisions; // what decision records say of their status and of each other

@@ -50,7 +50,6 @@ fn colours_follow_the_option_then_the_environment() {
     assert!(!is_coloured(&["list", "--color", "auto"]));
     assert!(is_coloured(&["list", "--color", "always"]));
     assert!(is_coloured(&["--color=always", "list"]));
-    assert!(is_coloured(&["--color=always", "--help"]));
     assert!(!is_coloured(&["--help"]));
     assert!(!is_coloured(&["list", "--json", "--color", "always"]), "JSON has no colours");
     base.run(["list", "--color", "pink"]).refuses(2, "invalid value 'pink' for '--color <WHEN>'");

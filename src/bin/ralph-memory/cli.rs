@@ -3,22 +3,20 @@
 use std::ffi::OsString;
 use std::io::{IsTerminal as _, Write};
 
-use clap::error::ErrorKind;
-use clap::{Args, ColorChoice, CommandFactory as _, Parser, Subcommand};
+use clap::{ColorChoice, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
+use ralph_memory::settings;
 use ralph_memory::text::for_terminal;
 
 #[cfg(feature = "page")]
 use crate::commands::serve;
 use crate::commands::{
-    add, archive, check, complete, completions, context, edit, help, hook, import, index, init, list, log, man, mcp,
+    add, archive, check, completions, context, edit, hook, import, index, init, list, log, man, mcp,
     merge_driver, overview, record, restore, run as run_command, search, setup, show, stats, tidy, undo, watch,
 };
 use crate::error::{self, ErrorReport, NoAnswer};
 use crate::exit::Exit;
-use crate::groups::{self, HelpText};
-use crate::session::{Globals, ShownGlobals};
-use crate::suggestions;
+use crate::session::Globals;
 use crate::ui::Ui;
 
 const AFTER_HELP: &str = "\
@@ -26,8 +24,8 @@ Answers go to standard output, everything else to standard error. With --json
 the answer is one object with schema_version 1; if a command fails, it has
 error: {message, causes, hint, exit_code}.
 
-Commands: ralph-memory help COMMAND explains one; help --all also lists those that
-other programs call.
+Commands: ralph-memory help COMMAND explains one. Other programs call mcp, hook,
+index, watch, merge-driver and man.
 
 Settings: ralph-memory help settings lists them all. Your own are in the file that
 RALPH_MEMORY_CONFIG names, else in ralph-memory/config.toml below XDG_CONFIG_HOME
@@ -56,46 +54,80 @@ pub(crate) struct Cli {
     command: Option<Command>,
 }
 
+/// The commands, in the order of the help.
 #[derive(Debug, Subcommand)]
 enum Command {
     Init(init::InitArgs),
     Setup(setup::SetupArgs),
-    Add(add::AddArgs),
+    Import(import::ImportArgs),
     Search(search::SearchArgs),
     Show(show::ShowArgs),
     List(list::ListArgs),
     Log(log::LogArgs),
     Stats(stats::StatsArgs),
+    #[cfg(feature = "page")]
+    Serve(serve::ServeArgs),
+    Add(add::AddArgs),
+    Edit(edit::EditArgs),
+    Archive(archive::ArchiveArgs),
+    Restore(restore::RestoreArgs),
+    Undo(undo::UndoArgs),
     Context(context::ContextArgs),
     Record(record::RecordArgs),
     Run(run_command::RunArgs),
     Check(check::CheckArgs),
     Tidy(tidy::TidyArgs),
-    Undo(undo::UndoArgs),
-    Edit(edit::EditArgs),
-    Archive(archive::ArchiveArgs),
-    Restore(restore::RestoreArgs),
-    Import(import::ImportArgs),
-    Index(index::IndexArgs),
-    Watch(watch::WatchArgs),
-    #[cfg(feature = "page")]
-    Serve(serve::ServeArgs),
-    Mcp(mcp::McpArgs),
-    Hook(hook::HookArgs),
-    MergeDriver(merge_driver::MergeDriverArgs),
     Completions(completions::CompletionsArgs),
+    /// Explain a command or the settings, or list all commands
+    Help {
+        /// A command, or `settings`
+        topic: Option<String>,
+    },
     #[command(hide = true)]
-    Help(help::HelpArgs),
+    Mcp(mcp::McpArgs),
     #[command(hide = true)]
-    Complete(complete::CompleteArgs),
+    Hook(hook::HookArgs),
+    #[command(hide = true)]
+    Index(index::IndexArgs),
+    #[command(hide = true)]
+    Watch(watch::WatchArgs),
+    #[command(hide = true)]
+    MergeDriver(merge_driver::MergeDriverArgs),
+    #[command(hide = true)]
     Man(man::ManArgs),
+}
+
+/// Words that people bring from other tools, and the command that each of them runs.
+const WORDS: [(&str, &[&str]); 14] = [
+    ("setup", &["install", "connect"]),
+    ("search", &["find", "grep", "query", "recall", "lookup", "ask"]),
+    ("show", &["get", "cat", "view", "read", "info", "inspect"]),
+    ("list", &["ls", "entries", "knowledge"]),
+    ("log", &["history", "journal", "attempts"]),
+    ("stats", &["metrics", "usage", "cost"]),
+    ("add", &["new", "create", "remember", "learn", "save", "store", "put", "note"]),
+    ("edit", &["modify", "change", "set", "rename", "mv", "move"]),
+    ("archive", &["rm", "remove", "delete", "del", "forget", "drop"]),
+    ("restore", &["unarchive", "recover", "undelete"]),
+    ("undo", &["revert", "rollback"]),
+    ("context", &["prime", "brief", "briefing", "prompt"]),
+    ("check", &["doctor", "lint", "validate", "verify", "fsck", "audit"]),
+    ("tidy", &["prune", "consolidate", "gc", "clean", "compact"]),
+];
+
+/// Returns the command line with the words of other tools as hidden aliases.
+pub(crate) fn program() -> clap::Command {
+    let aliased = |program: clap::Command, (command, words): (&'static str, &'static [&'static str])| {
+        program.mut_subcommand(command, |command| command.aliases(words))
+    };
+    WORDS.into_iter().fold(Cli::command(), aliased)
 }
 
 /// Runs the program with these arguments.
 pub(crate) fn run(arguments: impl Iterator<Item = OsString>, out: &mut dyn Write, err: &mut dyn Write) -> Exit {
     let arguments: Vec<OsString> = arguments.collect();
-    let parsed = Cli::try_parse_from(&arguments);
-    let color = parsed.as_ref().map_or_else(|_| color_of(&arguments), |cli| cli.globals.color());
+    let parsed = program().try_get_matches_from(&arguments).and_then(|found| Cli::from_arg_matches(&found));
+    let color = parsed.as_ref().map_or(ColorChoice::Auto, |cli| cli.globals.color());
     let mut ui = Ui {
         out,
         err,
@@ -103,7 +135,6 @@ pub(crate) fn run(arguments: impl Iterator<Item = OsString>, out: &mut dyn Write
         quiet: parsed.as_ref().is_ok_and(|cli| cli.globals.is_quiet()),
         out_colour: is_coloured(color, std::io::stdout().is_terminal()),
         err_colour: is_coloured(color, std::io::stderr().is_terminal()),
-        columns: console::Term::stdout().size_checked().map(|(_, columns)| columns.into()),
     };
     let result = match parsed {
         Ok(cli) => {
@@ -117,7 +148,7 @@ pub(crate) fn run(arguments: impl Iterator<Item = OsString>, out: &mut dyn Write
             }
             result
         }
-        Err(error) => return refuse(&mut ui, error, &arguments),
+        Err(error) => return refuse(&mut ui, &error, &arguments),
     };
     let result = result.and_then(|exit| Ok(ui.out.flush().map(|()| exit)?));
     result.unwrap_or_else(|error| fail(&mut ui, &error))
@@ -166,93 +197,55 @@ fn dispatch(ui: &mut Ui<'_>, cli: Cli) -> anyhow::Result<Exit> {
         Command::Mcp(args) => mcp::run(ui, globals, &args),
         Command::Hook(args) => Ok(hook::run(ui, globals, &args)),
         Command::MergeDriver(args) => merge_driver::run(ui, &args),
-        Command::Help(args) => help::run(ui, &args, Cli::command()),
-        Command::Complete(args) => {
-            complete::run(ui, globals, &args, Cli::command());
-            Ok(Exit::Done)
-        }
-        Command::Completions(args) => completions::run(ui, &args, without_hidden()),
+        Command::Help { topic } => help(ui, topic),
+        Command::Completions(args) => completions::run(ui, &args, Cli::command()),
         Command::Man(args) => man::run(&args, Cli::command()),
     }
 }
 
-/// Returns the program's options and commands without the hidden ones, which `clap_complete` would complete.
-fn without_hidden() -> clap::Command {
-    let program = || clap::Command::default().name("ralph-memory").version(env!("CARGO_PKG_VERSION"));
-    let all = <Command as Subcommand>::augment_subcommands(program());
-    let shown = all.get_subcommands().filter(|command| !command.is_hide_set());
-    <ShownGlobals as Args>::augment_args(program()).subcommands(shown)
+/// Shows the settings, or the help of a command or the program.
+fn help(ui: &mut Ui<'_>, topic: Option<String>) -> anyhow::Result<Exit> {
+    if topic.as_deref() == Some("settings") {
+        ui.text(&settings::reference())?;
+        return Ok(Exit::Done);
+    }
+    let words = ["ralph-memory".to_owned()].into_iter().chain(topic).chain(["--help".to_owned()]);
+    let words: Vec<OsString> = words.map(OsString::from).collect();
+    let shown = program().try_get_matches_from(&words).err();
+    Ok(shown.map_or(Exit::Done, |shown| refuse(ui, &shown, &words)))
 }
 
 /// Shows clap's message: help, the version, or why it does not understand the arguments.
-fn refuse(ui: &mut Ui<'_>, mut error: clap::Error, arguments: &[OsString]) -> Exit {
+fn refuse(ui: &mut Ui<'_>, error: &clap::Error, arguments: &[OsString]) -> Exit {
     let to_err = error.use_stderr();
-    let mut program = Cli::command();
-    let named = named_command(&program, arguments);
-    let tip = to_err.then(|| tip(&mut error, &mut program, named.as_deref())).flatten();
-    let HelpText { plain, styled } = message(&error, &mut program, named.as_deref());
+    let message = error.render();
+    let plain = message.to_string();
     // The message repeats arguments, which may come from anywhere.
     let safe = for_terminal(&plain);
     let (to, coloured) = if to_err { (&mut *ui.err, ui.err_colour) } else { (&mut *ui.out, ui.out_colour) };
-    let shown = if coloured && safe == plain { write!(to, "{styled}") } else { write!(to, "{safe}") };
-    if let Err(error) = shown.and_then(|()| to.flush())
-        && !to_err
-    {
-        return fail(ui, &error.into());
+    let shown = if coloured && safe == plain { write!(to, "{}", message.ansi()) } else { write!(to, "{safe}") };
+    if !to_err {
+        return shown.and_then(|()| to.flush()).map_or_else(|error| fail(ui, &error.into()), |()| Exit::Done);
     }
+    let lenient = program().ignore_errors(true).disable_help_flag(true).try_get_matches_from(arguments);
+    let named = lenient.ok().and_then(|found| found.subcommand_name().map(str::to_owned));
     // clap repeats the agent's text; it is shown once.
-    if to_err && let Some(hint) = record::rescue(Cli::command(), arguments) {
+    if let Some(hint) = record::rescue(program(), arguments) {
         ui.note(&format!("hint: {hint}"));
     }
     // At some events, a client whose hook ends with exit code 2 drops the prompt, or lets the agent go on for ever.
     if named.as_deref() == Some("hook") {
         return Exit::Done;
     }
-    if to_err && arguments.iter().take_while(|argument| *argument != "--").any(|argument| argument == "--json") {
+    if arguments.iter().take_while(|argument| *argument != "--").any(|argument| argument == "--json") {
         // The usage below it is for people.
         let message: Vec<&str> = plain.lines().take_while(|line| !line.is_empty()).map(str::trim).collect();
         let message = message.join(" ").trim_start_matches("error: ").to_owned();
-        let usual = || "`ralph-memory help` lists the commands, and `--help` their options".to_owned();
-        let hint = Some(tip.unwrap_or_else(usual));
+        let hint = Some("`ralph-memory help` lists the commands, and `--help` their options".to_owned());
         let report = ErrorReport { message, causes: Vec::new(), hint, exit_code: Exit::Usage as u8 };
         let _ = ui.json_error(&report).and_then(|()| ui.out.flush());
     }
-    if to_err { Exit::Usage } else { Exit::Done }
-}
-
-/// Returns the text of clap's message, or better help where it asks for help.
-fn message(error: &clap::Error, program: &mut clap::Command, named: Option<&str>) -> HelpText {
-    let text = error.render();
-    match (error.kind(), named) {
-        (ErrorKind::DisplayHelp, Some(name)) => help::of_command(program, name),
-        (ErrorKind::DisplayHelp | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand, None) => {
-            Some(groups::grouped(&text, false))
-        }
-        _ => None,
-    }
-    .unwrap_or_else(|| HelpText::of(&text))
-}
-
-/// Puts the tip for people who come from other programs into clap's message, and returns it.
-fn tip(error: &mut clap::Error, program: &mut clap::Command, named: Option<&str>) -> Option<String> {
-    program.build();
-    let command = named.and_then(|name| program.find_subcommand(name)).unwrap_or(program);
-    suggestions::improve(error, command)
-}
-
-/// Returns the command that arguments name, right or wrong.
-fn named_command(program: &clap::Command, arguments: &[OsString]) -> Option<String> {
-    let lenient = program.clone().ignore_errors(true).disable_help_flag(true);
-    lenient.try_get_matches_from(arguments).ok()?.subcommand_name().map(str::to_owned)
-}
-
-/// Returns the value of `--color` in a command line that clap does not understand, or that asks for help.
-fn color_of(arguments: &[OsString]) -> ColorChoice {
-    let texts = arguments.iter().take_while(|argument| *argument != "--").map(|argument| argument.to_str());
-    let texts: Vec<&str> = texts.map(Option::unwrap_or_default).collect();
-    let attached = texts.iter().filter_map(|text| text.strip_prefix("--color="));
-    let separate = texts.windows(2).filter(|pair| pair[0] == "--color").map(|pair| pair[1]);
-    attached.chain(separate).find_map(|value| value.parse().ok()).unwrap_or_default()
+    Exit::Usage
 }
 
 fn is_coloured(color: ColorChoice, is_terminal: bool) -> bool {

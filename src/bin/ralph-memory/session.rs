@@ -26,22 +26,6 @@ const OFFERED: &str = "RALPH_MEMORY_OFFERED";
 /// The options of every command.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Globals {
-    #[command(flatten)]
-    shown: ShownGlobals,
-    /// The time to use instead of the clock
-    #[arg(long, global = true, hide = true, value_name = "TIME", value_parser = parse::time)]
-    now: Option<DateTime<Utc>>,
-    /// How long a command waits for another one that writes, in milliseconds
-    #[arg(long, global = true, hide = true, value_name = "MS")]
-    lock_timeout: Option<u64>,
-    /// The feature of the agent that a server answers.
-    #[arg(skip)]
-    feature: Option<String>,
-}
-
-/// The options of every command that people use.
-#[derive(Debug, Clone, Args)]
-pub(crate) struct ShownGlobals {
     /// The folder that holds `.ralph/` [default: the nearest one upward]
     #[arg(long, global = true, value_name = "FOLDER", help_heading = "Global options")]
     root: Option<PathBuf>,
@@ -58,6 +42,15 @@ pub(crate) struct ShownGlobals {
     /// Whether the output has colours; `auto`: on a terminal, unless `NO_COLOR` is set
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto", help_heading = "Global options")]
     color: ColorChoice,
+    /// The time to use instead of the clock
+    #[arg(long, global = true, hide = true, value_name = "TIME", value_parser = parse::time)]
+    now: Option<DateTime<Utc>>,
+    /// How long a command waits for another one that writes, in milliseconds
+    #[arg(long, global = true, hide = true, value_name = "MS")]
+    lock_timeout: Option<u64>,
+    /// The feature of the agent that a server answers.
+    #[arg(skip)]
+    feature: Option<String>,
 }
 
 impl Globals {
@@ -68,17 +61,17 @@ impl Globals {
 
     /// Returns whether the answer is one JSON object.
     pub(crate) fn is_json(&self) -> bool {
-        self.shown.json
+        self.json
     }
 
     /// Returns when the output has colours.
     pub(crate) fn color(&self) -> ColorChoice {
-        self.shown.color
+        self.color
     }
 
     /// Goes to the folders of `-C`.
     pub(crate) fn enter_folder(&self) -> anyhow::Result<()> {
-        for folder in &self.shown.directory {
+        for folder in &self.directory {
             project_paths::check_folder(folder)?;
             let failed = |source| Error::Io { action: "enter", path: folder.clone(), source };
             std::env::set_current_dir(folder).map_err(failed)?;
@@ -88,17 +81,17 @@ impl Globals {
 
     /// Returns whether an option names the memory's place, which a client's variables and messages do not override.
     fn names_place(&self) -> bool {
-        self.shown.root.is_some() || !self.shown.directory.is_empty()
+        self.root.is_some() || !self.directory.is_empty()
     }
 
     /// Returns whether the user named a folder.
     pub(crate) fn names_root(&self) -> bool {
-        self.shown.root.is_some()
+        self.root.is_some()
     }
 
     /// Returns the named folder, else the working folder.
     pub(crate) fn start(&self) -> anyhow::Result<PathBuf> {
-        match &self.shown.root {
+        match &self.root {
             Some(root) => Ok(root.clone()),
             None => working_folder(),
         }
@@ -106,12 +99,12 @@ impl Globals {
 
     /// Returns whether progress is shown as it happens: to a person, on a terminal.
     pub(crate) fn shows_progress(&self) -> bool {
-        !self.shown.json && !self.shown.quiet && activity::is_terminal()
+        !self.json && !self.quiet && activity::is_terminal()
     }
 
     /// Returns whether a run's progress should not be reported.
     pub(crate) fn is_quiet(&self) -> bool {
-        self.shown.quiet
+        self.quiet
     }
 
     /// Opens the selected memory, with the user's settings. Long work shows progress.
@@ -122,7 +115,7 @@ impl Globals {
 
     /// Returns these options with another place of the memory.
     pub(crate) fn placed(&self, directory: Vec<PathBuf>, root: Option<PathBuf>) -> Globals {
-        Globals { shown: ShownGlobals { root, directory, ..self.shown.clone() }, ..self.clone() }
+        Globals { root, directory, ..self.clone() }
     }
 
     /// Returns these options for an agent whose task is of this feature.
@@ -161,7 +154,7 @@ impl Globals {
 
     /// Does what [`Globals::open_in`] does where the settings cannot be read, with the default ones.
     pub(crate) fn open_without_settings_in(&self, folder: Option<&Path>) -> anyhow::Result<Memory> {
-        let memory = Memory::open_without_settings(self.shown.root.as_deref(), &self.start_in(folder)?)?;
+        let memory = Memory::open_without_settings(self.root.as_deref(), &self.start_in(folder)?)?;
         Ok(self.configured(memory.keeping_in(state_folders())))
     }
 
@@ -169,7 +162,7 @@ impl Globals {
     fn start_in(&self, folder: Option<&Path>) -> anyhow::Result<PathBuf> {
         match folder {
             Some(folder) if !self.names_place() => Ok(folder.to_owned()),
-            _ if self.shown.root.is_some() => Ok(PathBuf::new()),
+            _ if self.root.is_some() => Ok(PathBuf::new()),
             _ => working_folder(),
         }
     }
@@ -177,7 +170,7 @@ impl Globals {
     /// Does what [`Globals::open`] does without progress, for a client that may name the folder of its session.
     pub(crate) fn open_in(&self, folder: Option<&Path>) -> anyhow::Result<Memory> {
         let start = self.start_in(folder)?;
-        if let Some(root) = &self.shown.root {
+        if let Some(root) = &self.root {
             project_paths::check_folder(root)?;
         }
         let path = user_settings(&|name| variable(name).map(PathBuf::from));
@@ -193,7 +186,7 @@ impl Globals {
             .map(|(name, value)| (name, value.to_string_lossy().into_owned()))
             .collect();
         let variables = variables.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-        let memory = Memory::open_for_user(self.shown.root.as_deref(), &start, user, variables)?;
+        let memory = Memory::open_for_user(self.root.as_deref(), &start, user, variables)?;
         Ok(self.configured(memory.keeping_in(state_folders())))
     }
 

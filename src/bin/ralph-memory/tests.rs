@@ -15,12 +15,12 @@ const PAGE: &str = "docs/src/reference/commands.md";
 /// The heading between the explanation of a command and its examples.
 const EXAMPLES: &str = "Examples:\n";
 
-/// Returns the page: the program, then each command that is not hidden.
+/// Returns the page: the program, then each command.
 fn page() -> String {
     let mut program = Cli::command().disable_help_subcommand(true);
     program.build();
     let mut page = "# Commands\n\nThis page is generated from the help of the program.\n\n".to_owned();
-    let commands: Vec<Command> = program.get_subcommands().filter(|command| !command.is_hide_set()).cloned().collect();
+    let commands: Vec<Command> = program.get_subcommands().cloned().collect();
     page.push_str("| command | |\n|---|---|\n");
     for command in &commands {
         let about = command.get_about().map(ToString::to_string).unwrap_or_default();

@@ -53,7 +53,7 @@ fn is_about(step: &Step, kind: &str) -> bool {
     match kind {
         NAMES => {
             asks_for(&["{entry}", "{task}", "{run}", "{tag}", "{feature}", "{title}"])
-                || is_one_of(&["check", "--quiet", "--json", "complete", "tidy", "hook"])
+                || is_one_of(&["check", "--quiet", "--json", "tidy", "hook"])
         }
         CLIENTS => is_one_of(&["setup"]),
         OUTER_LINKS => is_one_of(&["setup", "man", "import", "init", "check"]) || asks_for(&["TODO.md"]),

@@ -29,7 +29,7 @@ pub(crate) struct AddArgs {
     /// The title, short and descriptive; of an event, what happened, in at most 800 characters
     title: String,
     /// Keywords, split at commas [default: from the title and the nearest entries; of an event, its kind]
-    #[arg(long, value_delimiter = ',', value_name = "A,B")]
+    #[arg(long, alias = "tag", value_delimiter = ',', value_name = "A,B")]
     tags: Vec<String>,
     /// The text, in markdown [default: read from standard input]
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]

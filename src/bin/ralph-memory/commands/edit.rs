@@ -52,7 +52,7 @@ pub(crate) struct EditArgs {
     #[arg(long, value_parser = parse::scope)]
     scope: Option<Scope>,
     /// Its new keywords, split at commas
-    #[arg(long, value_delimiter = ',', value_name = "A,B")]
+    #[arg(long, alias = "tag", value_delimiter = ',', value_name = "A,B")]
     tags: Option<Vec<String>>,
     /// An entry that it replaces, which searches then leave out; may be repeated
     #[arg(long, value_name = "ID", value_parser = parse::id)]

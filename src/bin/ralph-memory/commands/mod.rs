@@ -4,11 +4,9 @@
 pub(crate) mod add;
 pub(crate) mod archive;
 pub(crate) mod check;
-pub(crate) mod complete;
 pub(crate) mod completions;
 pub(crate) mod context;
 pub(crate) mod edit;
-pub(crate) mod help;
 pub(crate) mod hook;
 pub(crate) mod import;
 pub(crate) mod index;
