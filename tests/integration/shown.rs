@@ -1,15 +1,12 @@
 //! Progress on a terminal while a command works: it appears once the work takes long, and disappears at the end.
 
 use std::fs::{self, File};
-use std::io::Write as _;
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::Command;
-use std::sync::atomic::Ordering;
 
 use rustix::process::Signal;
 
 use crate::pty::Terminal;
-use crate::standin::ollama::Standin;
 use crate::support::{Run, TestBase};
 
 const WAITING: &str = "Waiting for another process to finish writing";
@@ -45,29 +42,6 @@ fn a_wait_is_shown_and_leaves_no_trace() {
     assert!(!screen.contains("Waiting"), "{screen}");
 }
 
-#[test]
-fn an_error_replaces_the_line() {
-    let base = TestBase::new();
-    let (lock, terminal) = waiting(&base);
-    // It checks the lock again, and there is none. A rename cannot meet a file that the program creates meanwhile.
-    fs::rename(base.at(".ralph"), base.at("gone")).unwrap();
-    let (status, screen, _) = terminal.end();
-    assert_eq!(status.code(), Some(6), "{screen}");
-    assert!(screen.starts_with("error: ") && !screen.contains("Waiting"), "{screen}");
-    drop(lock);
-}
-
-#[test]
-fn an_interrupt_erases_the_line() {
-    let base = TestBase::new();
-    let (lock, terminal) = waiting(&base);
-    terminal.signal(Signal::INT);
-    let (status, screen, _) = terminal.end();
-    // It ends as any program does, so that a shell stops its script.
-    assert_eq!((status.signal(), screen.as_str()), (Some(Signal::INT.as_raw()), ""));
-    drop(lock);
-}
-
 /// Seen: the line was drawn under a lock that the work took, too, so that a terminal paused by Ctrl-S kept the entries
 /// locked, and no signal ended the program.
 #[test]
@@ -83,24 +57,6 @@ fn a_paused_terminal_blocks_no_other_process() {
     assert_eq!(other.code, Some(0), "{other}");
     terminal.signal(Signal::TERM);
     assert_eq!(terminal.ended().signal(), Some(Signal::TERM.as_raw()));
-}
-
-#[test]
-fn embedded_entries_are_counted() {
-    let (base, ollama) = (TestBase::new(), Standin::start());
-    for stem in ["a", "b", "c"] {
-        base.entry(stem, stem, "x", "It is slow.");
-    }
-    // What it is asked first it answers, and then nothing until it ends.
-    ollama.knobs.quick.store(1, Ordering::SeqCst);
-    ollama.knobs.delay_ms.store(3_600_000, Ordering::SeqCst);
-    let index = base.with(["index"]).env("RALPH_MEMORY_OLLAMA__URL", &ollama.url);
-    let mut terminal = Terminal::start(index.env("RALPH_MEMORY_OLLAMA__TIMEOUT_MS", "600000").command());
-    terminal.wait_for("Embedding 0 of 3 entries");
-    drop(ollama);
-    let (status, screen, _) = terminal.end();
-    assert_eq!(status.code(), Some(0), "{screen}");
-    assert!(screen.contains("the index has 3 entries\n") && !screen.contains("Embedding"), "{screen}");
 }
 
 /// An agent that prints these lines of Claude Code, and the later ones on a signal.
@@ -144,25 +100,6 @@ fn actions_of_an_agent_are_shown_as_they_happen() {
         !bytes.contains(['\u{202e}']) && !bytes.contains("\u{1b}[2J") && !bytes.contains(&token[..12]),
         "{bytes:?}"
     );
-}
-
-#[test]
-fn actions_are_shown_only_on_a_terminal_and_unless_quiet() {
-    let base = TestBase::new();
-    agent(&base, &[INIT, INIT], &[INIT]);
-    let released = || File::options().read(true).write(true).open(base.at("go")).unwrap();
-    let mut go = released();
-    go.write_all(b"\n\n").unwrap();
-    let piped = base.run(RUN);
-    let mut lines = piped.stderr.lines();
-    assert_eq!(lines.next(), Some("attempt 1 of 1 · sonnet"), "{piped}");
-    let ended = lines.next().unwrap();
-    assert!(ended.starts_with("attempt 1 of 1 · sonnet · blocked · ") && !ended.contains("tokens"), "{piped}");
-    assert!(!piped.stderr.contains("model ") && !piped.stderr.contains('\u{1b}'), "{piped}");
-    go.write_all(b"\n").unwrap();
-    let (status, screen, bytes) = Terminal::start(base.with(RUN.into_iter().chain(["-q"])).command()).end();
-    assert_eq!(status.code(), Some(1), "{screen}");
-    assert!(!bytes.contains("attempt 1 of 1") && !bytes.contains("model "), "{bytes:?}");
 }
 
 #[test]

@@ -8,7 +8,6 @@ use ralph_memory::error::{ErrorKind, INCOMPLETE, Message};
 use ralph_memory::{Error, Problem};
 use serde::Serialize;
 
-use crate::activity;
 use crate::advice::{self, Advice, ISSUES, io_hint};
 use crate::authors::is_run_by_agent;
 use crate::exit::Exit;
@@ -144,7 +143,6 @@ pub(crate) fn report_panics() {
         if ralph_memory::memory::is_guarded() {
             return;
         }
-        activity::close();
         default(panic);
         let _ = writeln!(
             io::stderr(),

@@ -12,7 +12,6 @@ mod cli;
 mod commands;
 mod error;
 mod exit;
-mod groups;
 mod mcp;
 mod parse;
 mod project_paths;
@@ -20,10 +19,8 @@ mod report;
 #[cfg(feature = "page")]
 mod serve;
 mod session;
-mod suggestions;
 mod table;
 mod ui;
-mod wrap;
 
 use std::io::{self, BufWriter};
 use std::process::ExitCode;
@@ -37,7 +34,9 @@ fn main() -> ExitCode {
     let mut out = BufWriter::new(Erasing(io::stdout().lock()));
     // A panic of another thread must be able to write, so this is not locked.
     let mut err = Erasing(io::stderr());
-    error::guarded(|| cli::run(std::env::args_os(), &mut out, &mut err)).into()
+    let exit = error::guarded(|| cli::run(std::env::args_os(), &mut out, &mut err));
+    activity::close();
+    exit.into()
 }
 
 #[cfg(test)]

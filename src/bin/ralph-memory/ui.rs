@@ -17,7 +17,6 @@ use serde::Serialize;
 
 use crate::activity::grouped;
 use crate::error::ErrorReport;
-use crate::wrap::wrapped;
 
 /// The version of the printed JSON.
 const SCHEMA_VERSION: u32 = 1;
@@ -56,8 +55,6 @@ pub(crate) struct Ui<'a> {
     pub(crate) out_colour: bool,
     /// Whether messages may be coloured.
     pub(crate) err_colour: bool,
-    /// How wide the terminal is that shows the data, in columns, if one does.
-    pub(crate) columns: Option<usize>,
 }
 
 #[derive(Serialize)]
@@ -87,24 +84,14 @@ impl Ui<'_> {
 
     /// Writes a line of data for a person, from texts that are safe already.
     pub(crate) fn line(&mut self, text: impl Display) -> io::Result<()> {
-        self.hanging(0, text)
-    }
-
-    /// Writes a line that a narrow terminal shows as several: all but the first one begin with so many spaces more than the first.
-    pub(crate) fn hanging(&mut self, indent: usize, text: impl Display) -> io::Result<()> {
-        let Some(columns) = self.columns else { return writeln!(self.out, "{text}") };
-        for line in text.to_string().split('\n') {
-            let own = line.len() - line.trim_start_matches(' ').len();
-            writeln!(self.out, "{}", wrapped(line, columns, own + indent))?;
-        }
-        Ok(())
+        writeln!(self.out, "{text}")
     }
 
     /// Writes a line with a name and its value.
     pub(crate) fn field(&mut self, name: &str, style: Style, value: &str) -> io::Result<()> {
         let name = self.styled(QUIET, &format!("{name:<11}"));
         let value = self.styled(style, value);
-        self.hanging(13, format_args!("  {name}  {value}"))
+        self.line(format_args!("  {name}  {value}"))
     }
 
     /// Writes a line for each of these names and values that is not empty.
@@ -150,6 +137,7 @@ impl Ui<'_> {
         if self.json {
             return;
         }
+        let _ = self.out.flush();
         let label = paint(self.err_colour, WARNING, "warning:");
         let problems: Vec<&Problem> = problems.iter().filter(|problem| problem.severity != Severity::Notice).collect();
         for problem in problems.iter().take(MAX_PROBLEMS) {
@@ -223,6 +211,6 @@ pub(crate) fn paint(coloured: bool, style: Style, text: &str) -> String {
 impl<'a> Ui<'a> {
     /// Returns outputs without colours and without a terminal.
     pub(crate) fn plain(out: &'a mut dyn Write, err: &'a mut dyn Write, json: bool) -> Ui<'a> {
-        Ui { out, err, json, quiet: false, out_colour: false, err_colour: false, columns: None }
+        Ui { out, err, json, quiet: false, out_colour: false, err_colour: false }
     }
 }

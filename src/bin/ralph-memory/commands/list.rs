@@ -135,9 +135,9 @@ fn show_entries(
         let title = ui.styled(PLAIN, &item.title);
         let about = item.outcome.map_or_else(|| item.tags.join(", "), |outcome| outcome.as_str().to_owned());
         let about = if about.is_empty() { about } else { ui.styled(QUIET, &format!("  [{about}]")) };
-        ui.hanging(4, format_args!("{id}  {title}{about}{}", marks(item)))?;
+        ui.line(format_args!("{id}  {title}{about}{}", marks(item)))?;
         if let Some(line) = first_lines.next() {
-            ui.hanging(4, format_args!("    {}", ui.styled(PLAIN, &line)))?;
+            ui.line(format_args!("    {}", ui.styled(PLAIN, &line)))?;
         }
     }
     if entries.is_empty() {

@@ -90,7 +90,7 @@ fn show(ui: &mut Ui<'_>, memory: &Memory) -> anyhow::Result<()> {
         ui.field("not set up", PLAIN, &setup::titles(&unconnected))?;
     }
     let next = ui.styled(PLAIN, &next);
-    Ok(ui.hanging(6, format_args!("next: {next}"))?)
+    Ok(ui.line(format_args!("next: {next}"))?)
 }
 
 /// Returns the counts for a person; what is 0 is left out, except for knowledge and attempts.

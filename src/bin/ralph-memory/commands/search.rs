@@ -140,11 +140,11 @@ fn show_elsewhere(ui: &mut Ui<'_>, hits: Option<&[ProjectHit]>) -> anyhow::Resul
         let id = format!("{}  in {}", hit.id, hit.project);
         let id = ui.styled(ID, &id);
         let Some(title) = hit.title.as_ref().filter(|title| !title.is_empty()) else {
-            ui.hanging(3, format_args!("{}. {id}", index + 1))?;
+            ui.line(format_args!("{}. {id}", index + 1))?;
             continue;
         };
         let title = ui.styled(TITLE, title);
-        ui.hanging(3, format_args!("{}. {title}", index + 1))?;
+        ui.line(format_args!("{}. {title}", index + 1))?;
         ui.line(format_args!("   {id}"))?;
         if let Some(excerpt) = hit.excerpt.as_ref().filter(|excerpt| !excerpt.is_empty()) {
             let excerpt = shorten(excerpt, EXCERPT_WIDTH);
@@ -162,7 +162,7 @@ fn show(ui: &mut Ui<'_>, rank: usize, view: &EntryView) -> anyhow::Result<()> {
     let id = ui.styled(ID, entry.id.as_str());
     let tags = if entry.tags.is_empty() { String::new() } else { format!("  [{}]", entry.tags.join(", ")) };
     let tags = ui.styled(QUIET, &tags);
-    ui.hanging(3, format_args!("{rank}. {title}  {:.2}", view.score.unwrap_or_default()))?;
+    ui.line(format_args!("{rank}. {title}  {:.2}", view.score.unwrap_or_default()))?;
     ui.line(format_args!("   {id}{tags}{}", marks(entry)))?;
     if let Some(excerpt) = view.excerpt.as_ref().filter(|excerpt| !excerpt.is_empty()) {
         let excerpt = ui.styled(PLAIN, excerpt);

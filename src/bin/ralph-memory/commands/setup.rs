@@ -137,7 +137,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &SetupArgs) -> anyho
             show_steps(ui, &done.steps, (!args.remove).then_some((globals, has_memory)))?;
         }
         for Remaining { what, removal } in &remaining {
-            ui.hanging(6, format_args!("stays: {what}; {removal}"))?;
+            ui.line(format_args!("stays: {what}; {removal}"))?;
         }
         if is_pending && !asks {
             ui.warn("nothing was changed; `--yes` makes these changes, or name the clients");

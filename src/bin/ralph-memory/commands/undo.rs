@@ -84,7 +84,7 @@ fn list(ui: &mut Ui<'_>, operations: &[Operation]) -> io::Result<()> {
     for operation in operations {
         let number = ui.styled(ID, &format!("{:>4}", operation.number));
         let time = ui.styled(QUIET, &operation.at.format("%Y-%m-%d %H:%M").to_string());
-        ui.hanging(4, format_args!("{number}  {time}  {}: {}", name_of(operation), summary(operation)))?;
+        ui.line(format_args!("{number}  {time}  {}: {}", name_of(operation), summary(operation)))?;
     }
     Ok(())
 }

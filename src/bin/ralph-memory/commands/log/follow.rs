@@ -258,7 +258,7 @@ impl Follower<'_, '_> {
                 let model = self.ui.styled(QUIET, live.model.as_deref().unwrap_or_default());
                 let title = self.ui.styled(TITLE, &live.task_title);
                 let place = self.ui.styled(ID, &place(&live.run_id, live.iteration));
-                self.ui.hanging(4, format!("{place}  {title}  {model}").trim_end())?;
+                self.ui.line(format!("{place}  {title}  {model}").trim_end())?;
                 return Ok(());
             }
             // The attempt or the next one says more.
@@ -287,7 +287,7 @@ impl Follower<'_, '_> {
     fn happened(&mut self, run_id: &str, iteration: Option<u32>, style: Style, text: &str) -> anyhow::Result<()> {
         let place = self.ui.styled(ID, &place(run_id, iteration));
         let text = self.ui.styled(style, text);
-        self.ui.hanging(4, format_args!("{place}  {text}"))?;
+        self.ui.line(format_args!("{place}  {text}"))?;
         Ok(())
     }
 }

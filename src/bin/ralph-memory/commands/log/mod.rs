@@ -23,10 +23,6 @@ const LIMIT: usize = 20;
 const OUTCOME: usize = 11;
 /// The width of what is before a title: a time, an outcome, and the spaces behind them.
 const INDENT: usize = 18 + OUTCOME + 2;
-/// The same for a terminal that leaves little room beside it.
-const NARROW_INDENT: usize = 4;
-/// The width from which on there is room, in columns.
-const MIN_COLUMNS: usize = 2 * INDENT + 10;
 
 /// List attempts, newest first: what was tried, and why it failed
 #[derive(Debug, clap::Args)]
@@ -138,8 +134,7 @@ pub(crate) fn line(ui: &mut Ui<'_>, attempt: &AttemptView, with_reason: bool) ->
     let at = ui.styled(QUIET, &minute(&timestamp(attempt.attempt.started_at)));
     let outcome = ui.styled(outcome_style(attempt.attempt.head.outcome), &format!("{outcome:<OUTCOME$}"));
     let title = ui.styled(TITLE, title);
-    let indent = if ui.columns.is_some_and(|columns| columns < MIN_COLUMNS) { NARROW_INDENT } else { INDENT };
-    ui.hanging(indent, format_args!("{at}  {outcome}  {title}"))?;
+    ui.line(format_args!("{at}  {outcome}  {title}"))?;
     let archived = attempt.archived.then(|| "archived".to_owned());
     let facts = [
         attempt.attempt.task_id.clone(),
@@ -153,12 +148,12 @@ pub(crate) fn line(ui: &mut Ui<'_>, attempt: &AttemptView, with_reason: bool) ->
     let facts: Vec<String> = facts.into_iter().flatten().collect();
     let id = ui.styled(ID, attempt.id.as_str());
     let facts = ui.styled(QUIET, &facts.join(" · "));
-    ui.line(format_args!("{:indent$}{id}  {facts}", ""))?;
+    ui.line(format_args!("{:INDENT$}{id}  {facts}", ""))?;
     let problems = attempt.attempt.head.refused.iter().map(|problem| format!("report: {problem}"));
     let reason = Some(attempt.reason.clone()).filter(|reason| !reason.is_empty());
     for below in reason.into_iter().chain(problems).filter(|_| with_reason) {
         let below = ui.styled(PLAIN, &below);
-        ui.line(format_args!("{:indent$}{below}", ""))?;
+        ui.line(format_args!("{:INDENT$}{below}", ""))?;
     }
     Ok(())
 }

@@ -125,7 +125,7 @@ impl Terminal<'_> {
         self.label = format!("attempt {number}{of}{facts}");
         if let Visibility::All { .. } = self.visibility {
             let bar = moving(ProgressDrawTarget::stderr(), &self.label);
-            activity::lend(Some(bar.clone()));
+            activity::close();
             self.bar = Some(bar);
         } else {
             let label = self.label.clone();
@@ -184,7 +184,6 @@ impl Terminal<'_> {
     /// Removes the moving line.
     pub(crate) fn clear(&mut self) {
         if let Some(bar) = self.bar.take() {
-            activity::lend(None);
             bar.finish_and_clear();
         }
     }

@@ -98,6 +98,6 @@ fn show_attempt(ui: &mut Ui<'_>, number: usize, view: &AttemptView) -> anyhow::R
     let facts = facts.into_iter().flatten().collect::<Vec<_>>().join(" · ");
     let facts = ui.styled(QUIET, &facts);
     ui.line("")?;
-    ui.hanging(3, format_args!("{number}. {outcome}  {id}  {facts}"))?;
+    ui.line(format_args!("{number}. {outcome}  {id}  {facts}"))?;
     sections(ui, view)
 }
