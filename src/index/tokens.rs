@@ -12,7 +12,6 @@
 //! their characters becomes each pair of neighbours: `数据库` is `数据` and `据库`, so any part of it of two or more
 //! characters is found. A character that stands alone is a token of its own.
 
-use std::ops::Range;
 
 use frostem::{Algorithm, Stemmer};
 use hashbrown::HashTable;
@@ -74,30 +73,6 @@ pub(super) fn parts(text: &str, give: &mut dyn FnMut(&str)) {
                 give(&lower);
             }
         }),
-    });
-}
-
-/// A stream of tokens.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum StreamKind {
-    Words,
-    Parts,
-}
-
-/// Calls `give` with each token of both streams, with its place in the composed form of the text, in bytes.
-pub(super) fn places(text: &str, stems: &mut Stems, give: &mut dyn FnMut(Range<usize>, StreamKind, &str)) {
-    let text = nfc(text);
-    let beginning = text.as_ptr() as usize;
-    let place = |piece: &str| {
-        let start = piece.as_ptr() as usize - beginning;
-        start..start + piece.len()
-    };
-    each_piece_of(&text, &mut |piece| match piece {
-        Piece::Pair(pair) => give(place(pair), StreamKind::Words, pair),
-        Piece::Word(word) => {
-            words(word, stems, &mut |token| give(place(word), StreamKind::Words, token));
-            each_part(word, &mut |part| parts(part, &mut |token| give(place(part), StreamKind::Parts, token)));
-        }
     });
 }
 
@@ -168,12 +143,7 @@ enum Piece<'a> {
 
 /// Calls `give` with each piece of a text.
 fn each_piece(text: &str, give: &mut dyn FnMut(Piece<'_>)) {
-    each_piece_of(&nfc(text), give);
-}
-
-/// Calls `give` with each piece of a text that is in the composed form, which are slices of it.
-fn each_piece_of(text: &str, give: &mut dyn FnMut(Piece<'_>)) {
-    for run in runs(text) {
+    for run in runs(&nfc(text)) {
         if run.is_ascii() || !run.contains(is_unspaced) {
             give(Piece::Word(run));
             continue;

@@ -1,12 +1,12 @@
 //! Queries of the journal.
 
 use super::Memory;
-use crate::entry::{Attempt, EntrySummary, Id};
+use crate::entry::{Attempt, Id};
 use crate::error::Result;
 use crate::journal::history::TouchedFile;
 use crate::journal::{self, AttemptView, Found, RecurringError};
 use crate::recording::{self, LiveRun};
-use crate::timeline::{self, Log, LogFilter, Overview, ReuseStats, RunView, Stats, StatsFilter, TaskView};
+use crate::timeline::{self, Log, LogFilter, Overview, RunView, Stats, StatsFilter, TaskView};
 
 impl Memory {
     /// Returns the number that the run's next iteration gets: the one after the highest that has room behind it. So a
@@ -78,11 +78,6 @@ impl Memory {
         timeline::stats(&self.workspace, filter)
     }
 
-    /// Returns what the memory was good for in the attempts that the filter accepts.
-    pub fn reuse(&self, filter: &StatsFilter) -> ReuseStats {
-        timeline::reuse(&self.workspace, filter)
-    }
-
     /// Returns the id of the task with this id or, if there is none, of the last task with this title. `None` if there was no
     /// attempt at either.
     ///
@@ -113,16 +108,6 @@ impl Memory {
     /// iteration of it.
     pub fn run(&self, run_id: &str) -> Option<RunView> {
         timeline::run(&self.workspace, run_id)
-    }
-
-    /// Returns the attempt that wrote an entry of knowledge, according to the run, the task and the time of the entry.
-    pub fn origin(&self, id: &Id) -> Option<Id> {
-        timeline::origin(&self.workspace, id)
-    }
-
-    /// Returns the knowledge that an attempt wrote: that of which it is the [`Memory::origin`].
-    pub fn learned(&self, attempt: &Id) -> Vec<EntrySummary> {
-        timeline::learned(&self.workspace, attempt)
     }
 
     /// Returns what goes on, what is stuck, and the last attempts, newest first and at most `limit`. It scans the files

@@ -1,7 +1,6 @@
 //! Queries of entries: the public methods for [`crate::knowledge::queries`].
 
 use std::collections::HashMap;
-use std::ops::Range;
 
 use super::Memory;
 use crate::entry::{EntrySummary, Id};
@@ -110,24 +109,5 @@ impl Memory {
         limit: usize,
     ) -> Vec<String> {
         queries::excerpts(&self.workspace, entries, query, limit)
-    }
-
-    /// Returns where words of a query are in a text, such as a title or an excerpt, for whoever marks them: places in bytes, in
-    /// order and without overlap. Words with the same stem and parts of identifiers count, as in a search.
-    ///
-    /// ```
-    /// use ralph_memory::Memory;
-    ///
-    /// # let folder = tempfile::tempdir()?;
-    /// # let root = folder.path();
-    /// # Memory::init(root)?;
-    /// let memory = Memory::open(root)?;
-    /// let text = "Migrations run in one transaction";
-    /// let found: Vec<&str> = memory.highlights(text, "run a migration").into_iter().map(|place| &text[place]).collect();
-    /// assert_eq!(found, ["Migrations", "run"]);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn highlights(&self, text: &str, query: &str) -> Vec<Range<usize>> {
-        queries::highlights(text, query)
     }
 }

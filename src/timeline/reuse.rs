@@ -10,7 +10,7 @@ use crate::entry::{Id, Kind, Outcome};
 use crate::journal::history::{AttemptSummary, recurring_errors};
 use crate::text::nfc;
 
-/// What [`Memory::reuse`](crate::Memory::reuse) returns: what the memory was good for. It is serialised as counts.
+/// What the memory was good for, a part of [`Stats`](super::Stats). It is serialised as counts.
 ///
 /// ```
 /// use ralph_memory::entry::Outcome;
@@ -27,7 +27,7 @@ use crate::text::nfc;
 ///     let attempt = memory.begin(&Task::new("Print the stamps"), &run)?;
 ///     memory.finish(&attempt, &Report { outcome: Some(outcome), ..Report::default() })?;
 /// }
-/// let reuse = memory.reuse(&StatsFilter::default());
+/// let reuse = memory.stats(&StatsFilter::default()).reuse;
 /// assert_eq!(reuse.facts[0].as_str(), "knowledge/stamps-are-in-utc");
 /// assert_eq!((reuse.attempts.len(), &reuse.recovered, reuse.errors_again.len()), (1, &reuse.attempts, 0));
 /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -6,11 +6,10 @@ use super::log::views;
 use super::task::knowledge;
 use super::totals::AttemptTotals;
 use crate::entry::knowledge::timestamp;
-use crate::entry::{EntrySummary, Head, Id, Kind, Outcome};
+use crate::entry::{EntrySummary, Outcome};
 use crate::error::Problem;
-use crate::index::catalog::RowId;
 use crate::journal::history::AttemptSummary;
-use crate::journal::{self, AttemptView, both_areas, problems_of, run_of};
+use crate::journal::{self, AttemptView, both_areas, problems_of};
 use crate::recording::{LiveRun, is_session, unfinished_runs};
 use crate::text::is_same_name;
 use crate::workspace::Workspace;
@@ -121,36 +120,6 @@ pub(crate) fn run(workspace: &Workspace, id: &str) -> Option<RunView> {
         knowledge: knowledge(workspace, catalogs[0], catalogs[0].knowledge_of_run(id).into_iter()),
         problems: problems_of(workspace, &catalogs),
     })
-}
-
-/// Returns the attempt that wrote an entry of knowledge; `None` if it came from no run, or before all attempts of its run.
-pub(crate) fn origin(workspace: &Workspace, id: &Id) -> Option<Id> {
-    let catalogs = both_areas(workspace);
-    let head = catalogs.iter().find_map(|catalog| Some(catalog.head(catalog.row_of_id(id)?)))?;
-    let run = head.run_id.as_deref().filter(|_| head.kind == Kind::Knowledge)?;
-    let of_run = journal::summaries(workspace.now(), &catalogs.each_ref(), |catalog| catalog.rows_of_run(run));
-    wrote(&of_run, &head).map(|attempt| attempt.id.clone())
-}
-
-/// Returns the live knowledge of which an attempt is the [`origin`].
-pub(crate) fn learned(workspace: &Workspace, attempt: &Id) -> Vec<EntrySummary> {
-    let Some(run) = run_of(attempt) else { return Vec::new() };
-    let catalogs = both_areas(workspace);
-    let of_run = journal::summaries(workspace.now(), &catalogs.each_ref(), |catalog| catalog.rows_of_run(&run));
-    let live = &catalogs[0];
-    let is_from = |row: &RowId| wrote(&of_run, &live.head(*row)).is_some_and(|origin| origin.id == *attempt);
-    knowledge(workspace, live, live.knowledge_of_run(&run).into_iter().filter(is_from))
-}
-
-/// Returns the attempt that wrote an entry, of those of its run, oldest first. The last one at its task that had begun is meant;
-/// one that began in the second in which the entry was written, only if there is no other.
-fn wrote<'a>(of_run: &'a [AttemptSummary], head: &Head) -> Option<&'a AttemptSummary> {
-    let task = head.task_id.as_deref();
-    let created = head.created_at?;
-    let begun = of_run.iter().rev().filter(|attempt| {
-        attempt.began_at <= created && (task.is_none() || is_same_name(attempt.task_id.as_deref(), task))
-    });
-    begun.clone().find(|attempt| attempt.began_at < created).or(begun.clone().next())
 }
 
 /// Returns the tasks of these attempts, which are given oldest first.

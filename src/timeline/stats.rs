@@ -14,7 +14,7 @@ use crate::entry::knowledge::timestamp;
 use crate::entry::{AttemptHead, Id, is_ahead};
 use crate::error::Problem;
 use crate::journal::history::{self, AttemptSummary, TaskRecord, TouchedFile};
-use crate::journal::{RecurringError, both_areas, light_summaries, of_feature, problems_of, recurring};
+use crate::journal::{RecurringError, both_areas, of_feature, problems_of, recurring};
 use crate::recording::{HintNote, hint_notes};
 use crate::text::{is_same_name, nfc};
 use crate::workspace::Workspace;
@@ -238,12 +238,6 @@ pub(crate) fn stats(workspace: &Workspace, filter: &StatsFilter) -> Stats {
         reuse,
         problems: problems_of(workspace, &catalogs),
     }
-}
-
-/// Returns what the memory was good for in the attempts that the filter accepts.
-pub(crate) fn reuse(workspace: &Workspace, filter: &StatsFilter) -> ReuseStats {
-    let catalogs = both_areas(workspace);
-    reuse_of(&light_summaries(workspace.now(), &catalogs.each_ref()), |attempt| filter.accepts(attempt))
 }
 
 /// Counts what agents were told, and their attempts: of each note, the first attempt of its run that was recorded after it.

@@ -1,6 +1,5 @@
 //! Repositories with arbitrary committed files under `.ralph/`, and beside it what else a stranger would commit, are
-//! cloned, and then every command and every tool of the server runs in the clone under a tracer, and a browser visits each
-//! page. No program but `git` is started, with the arguments of the table below; git starts none; there is no socket, no
+//! cloned, and then every command and every tool of the server runs in the clone under a tracer. No program but `git` is started, with the arguments of the table below; git starts none; there is no socket, no
 //! write outside of `.ralph/`, and none in `.git`; answers are those of a clone without `cache/` and `state/`; each command
 //! ends in time, in little memory, and never with a crash. What they print as a command does nothing else when it is run.
 //!
@@ -19,7 +18,6 @@ use std::process::{Child, Command, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::browser::{FORMS, PAGES, Visit, visit};
 use crate::calls::held;
 use crate::program::NOW;
 use crate::random::Random;
@@ -68,8 +66,6 @@ const MARK: &str = "executed";
 /// The most memory that a process may take, in kilobytes. An unoptimised program takes half as much again: 105 MB where
 /// an optimised one took 70 MB.
 const MAX_MEMORY_KB: u64 = if cfg!(debug_assertions) { 140 * 1024 } else { 100 * 1024 };
-/// The same for the server for browsers, which makes several pages at once.
-const MAX_PAGE_MEMORY_KB: u64 = MAX_MEMORY_KB * 3 / 2;
 /// The most CPU time that a command may take with its children, in milliseconds. An unoptimised program takes a
 /// multiple of what people run.
 const MAX_CPU_MS: u64 = if cfg!(debug_assertions) { 10_000 } else { 2_000 };
@@ -177,8 +173,6 @@ enum Card {
     Command(&'static Step),
     /// The server for agents is asked everything.
     Agent,
-    /// The server for browsers is visited.
-    Browser,
 }
 
 impl Card {
@@ -186,15 +180,11 @@ impl Card {
         match self {
             Card::Command(step) => format!("{:?}", step.arguments),
             Card::Agent => "the server for agents".to_owned(),
-            Card::Browser => "the server for browsers".to_owned(),
         }
     }
 }
 
-/// How many cards of a browser there are: several clones have settings with which no server starts.
-const N_BROWSERS: usize = 4;
-
-/// Deals the cards: each comes once before one comes again, and a browser now and then.
+/// Deals the cards: each comes once before one comes again.
 struct Deck {
     random: Random,
     left: Vec<Card>,
@@ -203,8 +193,7 @@ struct Deck {
 impl Deck {
     fn deal(&mut self) -> Card {
         if self.left.is_empty() {
-            self.left =
-                STEPS.iter().map(Card::Command).chain([Card::Agent]).chain([Card::Browser; N_BROWSERS]).collect();
+            self.left = STEPS.iter().map(Card::Command).chain([Card::Agent]).collect();
         }
         self.left.swap_remove(self.random.below(self.left.len()))
     }
@@ -213,7 +202,7 @@ impl Deck {
 impl Campaign<'_> {
     /// Runs steps in a clone, in an order of its own.
     fn all(&mut self, world: &World<'_>, every: bool, random: &mut Random, what: &str) {
-        let n_cards = STEPS.len() + 1 + N_BROWSERS;
+        let n_cards = STEPS.len() + 1;
         let wanted = if every { n_cards } else { n_cards.div_ceil(KINDS.len()) };
         let mut order: Vec<_> = (0..wanted).map(|_| self.deck.deal()).collect();
         if random.below(2) == 0 {
@@ -228,7 +217,6 @@ impl Campaign<'_> {
             match card {
                 Card::Command(step) => self.step(step, world, &mut is_same, random, &what),
                 Card::Agent => self.server(world, &mut is_same, &what),
-                Card::Browser => self.page(world, &mut is_same, &what),
             }
         }
     }
@@ -317,66 +305,6 @@ impl Campaign<'_> {
         }
     }
 
-    /// Lets a browser ask for all that there is.
-    fn page(&mut self, world: &World<'_>, is_same: &mut bool, what: &str) {
-        let clone = world.clone;
-        // An entry, a task and a run that are asked for are shown as in their files.
-        let plain = |(page, _, body): &(String, u16, String)| {
-            let is_asked_for = ["entry?", "task?", "run?"].iter().any(|start| page.starts_with(start));
-            if is_asked_for { body.replace(SECRET, "") } else { body.clone() }
-        };
-        let texts = |visit: &Visit| visit.answers.iter().map(plain).chain([visit.stderr.clone()]).collect();
-        let visit = |child: &mut Child| visit(child, &FORMS);
-        let (with, without) = self.serve(&["serve", "--port", "0", "--json"], world, what, visit, texts);
-        self.judge.tally.most("ms until a server ended", with.ended_in.as_millis());
-        if with.answers.is_empty() {
-            self.judge.tally.count("not served");
-            if with.stderr.trim().is_empty() || !without.answers.is_empty() && *is_same {
-                self.judge.fault(Class::Ended, what, &format!("no server, and {:?}", with.stderr));
-            }
-            return;
-        }
-        self.judge.tally.add("pages", with.answers.len());
-        let n_asked = PAGES.len() + FORMS.len() + 1;
-        // What cannot be written is an error of the server, with a page that says why.
-        let is_answer = |status: u16, page: &str| {
-            matches!(status, 200 | 303 | 400..=499) || status == 500 && page.contains("Something went wrong")
-        };
-        let wrong: Vec<_> = with.answers.iter().filter(|(_, status, page)| !is_answer(*status, page)).collect();
-        if !wrong.is_empty() || with.answers.len() != n_asked {
-            let wrong = format!("{} of {n_asked} answers, of which are wrong: {wrong:?}", with.answers.len());
-            self.judge.fault(Class::Ended, what, &wrong);
-        }
-        if with.answers.last().map(|(_, status, _)| *status) != Some(403) {
-            let taken = format!("a form without the token was taken: {:?}", with.answers.last());
-            self.judge.fault(Class::Changed, what, &taken);
-        }
-        for ((page, status, with), (_, other, without)) in with.answers.iter().zip(&without.answers) {
-            // Pages name the project, which is called as its folder.
-            let plain = |text: &str, root: &Path| {
-                let name = root.file_name().unwrap().to_str().unwrap();
-                let text = text.replace(&root.display().to_string(), "ROOT");
-                text.replace(&format!("<bdi>{name}</bdi>"), "NAME").replace(&format!(" · {name}</title>"), "</title>")
-            };
-            let (with, without) = (plain(with, &clone.root), plain(without, &clone.without));
-            let is_refused = is_refusal(&[&with]);
-            self.judge.tally.add("refused", usize::from(is_refused));
-            *is_same &= !is_refused;
-            // One says what is wrong with the cache and the state, the other whether servers answer, which takes its time.
-            if *is_same && !page.contains("health") && !page.is_empty() {
-                // Of two pages, the part where they begin to differ.
-                let at = with.bytes().zip(without.bytes()).take_while(|(one, other)| one == other).count();
-                let shown = |text: &str| {
-                    let bytes = text.as_bytes().get(at.saturating_sub(50)..).unwrap_or_default();
-                    String::from_utf8_lossy(bytes).chars().take(300).collect::<String>()
-                };
-                let is_equal = with == without;
-                let [with, without] = [&with, &without].map(|text| (!is_equal).then(|| shown(text)));
-                self.compare(&(status, is_equal, with), &(other, true, without), &format!("{what}, {page}"));
-            }
-        }
-    }
-
     /// Judges a traced run.
     fn judge_traced(
         &mut self,
@@ -402,8 +330,7 @@ impl Campaign<'_> {
         if !changed.is_empty() {
             self.judge.fault(Class::Changed, what, &format!("it changed {changed:?}"));
         }
-        let most_kb = if command == "serve" { MAX_PAGE_MEMORY_KB } else { MAX_MEMORY_KB };
-        for (took, most, unit) in [(testimony.peak_kb, most_kb, "kB"), (testimony.cpu_ms, MAX_CPU_MS, "ms of CPU")] {
+        for (took, most, unit) in [(testimony.peak_kb, MAX_MEMORY_KB, "kB"), (testimony.cpu_ms, MAX_CPU_MS, "ms of CPU")] {
             if took > most {
                 self.judge.fault(Class::Took, what, &format!("it took {took} {unit}"));
             }

@@ -16,7 +16,6 @@ use std::time::{Duration, Instant};
 
 mod agent;
 mod briefings;
-mod browser;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod calls;
 mod clocks;

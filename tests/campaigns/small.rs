@@ -12,8 +12,6 @@ use program::quick_folder;
 
 mod briefings;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-mod browser;
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod calls;
 mod clocks;
 mod corruption;

@@ -179,10 +179,6 @@ fn supersede_by_an_agent_is_a_suggestion() {
     base.run(["show", "old"]).says(0, "replaced by knowledge/new, once a person confirms it");
     base.run(["show", "new"]).says(0, "this entry replaces knowledge/old, once a person confirms it");
     base.run(["check"]).says(0, "confirm with `ralph-memory edit knowledge/new --supersedes knowledge/old`");
-    let page = crate::serving::PageProcess::start(&base);
-    let (entry, health) = (page.page("entry?id=old"), page.page("health"));
-    assert!(entry.contains("Would be replaced, if you confirm it, by"), "{entry}");
-    assert!(health.contains("an agent wants this entry to replace"), "{health}");
     base.run(["edit", "new", "--supersedes", "old"]).says(0, "updated knowledge/new");
     assert!(!is_found());
     base.run(["check"]).says(0, "no problems");

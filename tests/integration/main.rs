@@ -52,7 +52,6 @@ mod layers; // other memories that are searched with this one
 mod leaks; // how many secrets are found
 mod lessons; // faults of other memory tools, one test each
 mod limits; // limits on time, cost, tokens and output of a run
-mod lists; // lists of the page: how many things they have, who wrote them, and which attempt did
 mod loop_setup; // programs, models, limits and options of a run, and warnings about stuck tasks
 mod loops; // a scripted agent, driven in three ways
 mod maintenance; // pruning and consolidating lose nothing
@@ -86,7 +85,7 @@ mod releasing; // what a release is made of agrees with itself, and with Cargo.t
 mod renaming; // renamed entries: their links, versions and merges, and other entries of their old names
 mod said; // what an agent's report says counts, however it is written, and its words are no error
 mod schemas; // arguments and answers of tools match their schemas
-mod serving; // the page in a browser: who is refused, what pages contain, hostile entries
+mod serving; // the page in a browser: who is refused, what pages show, what the buttons do, hostile entries
 mod setting_up; // `setup`: what clients get, what is refused, and that nothing of others is lost
 #[path = "../campaigns/setups.rs"]
 mod setups; // configuration files of all forms

@@ -2,7 +2,29 @@
 // pseudo-terminal (`script` of util-linux) through a terminal emulator. Time in the picture is made up, so that it stays short: a command that takes
 // long is drawn with pauses of a second at most.
 import { spawn } from "node:child_process";
+import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import xterm from "@xterm/headless";
+
+// What the agent of the recording prints: the first time it fails, then it succeeds.
+const AGENT = `#!/bin/sh
+cat > /dev/null
+say() { printf '%s\\n' "$1"; sleep "$2"; }
+say 'Reading src/orders/state.rs' 0.5
+if [ "$RALPH_ATTEMPT" = 1 ]; then
+say 'cargo test --test returns' 0.6
+say '<failure-report>
+what_tried: Went from sent to refunded
+why_failed: An order cannot jump over the state returned
+error_category: test_failure
+</failure-report>
+<task-failed>t-returns</task-failed>' 0.1
+else
+say 'Editing src/orders/returns.rs' 0.6
+say '<learning category="pitfall" tags="orders, refunds">A refund needs the state returned first.</learning>
+<task-done>t-returns</task-done>' 0.1
+fi
+`;
 
 const CELL = { width: 8.4, height: 19 };
 const PADDING = 18;
@@ -12,11 +34,27 @@ const PALETTE = ["#1d2129", "#ff7b72", "#7ee787", "#e3b341", "#79c0ff", "#d2a8ff
 const PLAIN = "#d7dde5";
 const BACK = "#14171c";
 
+/** Records a search, a run of two attempts, and the log, in the memory of `folder`. */
+export function recordTerminal(program, folder, scratch, env) {
+  const bin = join(scratch, "bin");
+  mkdirSync(bin);
+  symlinkSync(program, join(bin, "ralph-memory"));
+  writeFileSync(join(folder, "agent"), AGENT);
+  chmodSync(join(folder, "agent"), 0o755);
+  return record([
+    { typed: "ralph-memory search 'why is an order paid twice' --limit 3", wait: 3000 },
+    { typed: "clear", wait: 200 },
+    { typed: "ralph-memory run --task 'Refund what a customer returns' \\\n    --task-id t-returns --feature checkout --agent ./agent --format text", wait: 4000 },
+    { typed: "clear", wait: 200 },
+    { typed: "ralph-memory log --task t-returns", wait: 8000 },
+  ], { cwd: folder, env: { ...env, PATH: `${bin}:${process.env.PATH}` }, rows: 24, title: "A search, a run of two attempts, and what the log says of it, at a terminal" });
+}
+
 /**
  * Records `steps` and returns the SVG. A step has what is `typed`; the `command` that runs instead, if it differs (a list of arguments); `wait`, the
  * milliseconds to look at its answer.
  */
-export async function record(steps, { cwd, env, columns = 92, rows = 26, title }) {
+async function record(steps, { cwd, env, columns = 92, rows = 26, title }) {
   const terminal = new xterm.Terminal({ cols: columns, rows, allowProposedApi: true, convertEol: false });
   const frames = [];
   let time = 0;

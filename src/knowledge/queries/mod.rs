@@ -11,7 +11,6 @@ mod status;
 mod usage;
 mod view;
 
-pub(crate) use crate::index::highlights;
 pub(crate) use hits::hits;
 pub(crate) use layers::{LayeredQuery, show_in_layer, text, texts};
 pub use list::{Author, EntryFilter, EntrySort, ListResult, Useless};

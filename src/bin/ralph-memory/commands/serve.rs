@@ -8,6 +8,7 @@ use ralph_memory::{Error, Memory};
 use serde::Serialize;
 
 use crate::activity;
+use crate::authors::is_run_by_agent;
 use crate::error::UsageError;
 use crate::exit::Exit;
 use crate::serve;
@@ -19,8 +20,9 @@ const PORT: u16 = 7171;
 
 /// Show the memory in a browser, until Ctrl-C
 ///
-/// Prints the address of a page on this machine. The address contains a secret: whoever has it can read the memory, and write, archive,
-/// restore and undo. Nobody else can, neither other users nor other pages. A second `serve` for the same memory prints the address of the first.
+/// Prints the address of a page on this machine. The address contains a secret: whoever has it can read the memory, confirm and archive
+/// entries, and undo the last change. Nobody else can, neither other users nor other pages. A second `serve` for the same memory prints the
+/// address of the first. A page that a coding agent starts has no buttons.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ralph-memory serve
@@ -47,13 +49,15 @@ struct ServeAnswer<'a> {
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &ServeArgs) -> anyhow::Result<Exit> {
     let memory = globals.open()?;
     let interrupt = activity::interrupt()?;
-    if let Some(first) = memory.page_server() {
+    // The page of an agent has no buttons, so that of a person is neither shown to it nor found in its place.
+    let is_shared = !is_run_by_agent();
+    if let Some(first) = memory.page_server().filter(|_| is_shared) {
         return already_running(ui, &memory, &first, args.open);
     }
     let listener = listen(args.port)?;
     let port = listener.local_addr()?.port();
     let server = PageServer { port, token: serve::new_token()?, process: ProcessIdentity::this_process() };
-    match memory.claim_page(&server) {
+    match if is_shared { memory.claim_page(&server) } else { Ok(None) } {
         // Another one was quicker.
         Ok(Some(first)) => return already_running(ui, &memory, &first, args.open),
         Ok(None) => {}

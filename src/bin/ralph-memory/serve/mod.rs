@@ -1,25 +1,18 @@
-//! The page: the memory in a browser, on this machine only.
+//! The page: the memory in a browser, on this machine only, for looking.
 //!
-//! `guard` decides who may use the server, `server` has the connections and addresses, `site` has what the answers
-//! share, `live` has the stream of changes, and `actions` has the forms that change something. `pages` makes one page
-//! each from answers of the library, with the parts in `html`, `markdown`, `charts`, `fields` and `links`; `layout`
-//! puts the frame around it.
+//! `guard` decides who may use the server, `server` has the connections and addresses, and `actions` has the three
+//! buttons that change something. `pages` draws each page from an answer of the library, the one that `--json` prints,
+//! with the parts in `html` and `markdown`.
 //!
 //! Pages contain text of entries, which may come from anywhere: it is escaped by type, and every page is sent with a policy that lets a
-//! browser run and load nothing but the two files in `assets/`.
+//! browser run and load nothing but the files in `assets/`.
 
 mod actions;
-mod charts;
-mod fields;
 mod guard;
 mod html;
-mod layout;
-mod links;
-mod live;
 mod markdown;
 mod pages;
 mod server;
-mod site;
 
 use std::net::TcpListener;
 use std::sync::Arc;
@@ -29,7 +22,9 @@ use ralph_memory::memory::PageServer;
 use ralph_memory::runner::Interrupt;
 
 use guard::RequestGuard;
-use site::{OpenMemory, SiteState};
+use server::{OpenMemory, SiteState};
+
+use crate::authors::is_run_by_agent;
 
 /// Serves the page of the memory until the interrupt. `open` opens it again, and `server` names the address of the listener.
 pub(crate) fn run(
@@ -40,9 +35,7 @@ pub(crate) fn run(
     interrupt: &Interrupt,
 ) -> anyhow::Result<()> {
     let guard = RequestGuard::new(server.token.clone(), server.port);
-    let memory = Arc::new(memory);
-    let site = Arc::new(SiteState::new(Arc::clone(&memory), open, guard));
-    live::watch(memory, &site)?;
+    let site = Arc::new(SiteState::new(memory, open, guard, !is_run_by_agent()));
     server::run(listener, &site, interrupt)
 }
 

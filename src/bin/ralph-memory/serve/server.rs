@@ -1,12 +1,12 @@
 //! The server: connections, their limits, and which page has which address.
 
 use std::net::TcpListener;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
-use axum::extract::{DefaultBodyLimit, Request, State};
+use axum::extract::{DefaultBodyLimit, Query, Request, State};
 use axum::http::{HeaderValue, Response, StatusCode, Uri, header};
 use axum::middleware::{self, Next};
 use axum::response::IntoResponse as _;
@@ -14,16 +14,14 @@ use axum::routing::{get, post};
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
-use ralph_memory::entry::MAX_FILE_BYTES;
+use ralph_memory::Memory;
 use ralph_memory::runner::Interrupt;
 use tokio::sync::Semaphore;
 
 use super::actions::act;
-use super::fields::PageFields;
-use super::guard::{refusal, with_headers};
-use super::live;
-use super::pages::{self, MakePage};
-use super::site::SiteState;
+use super::guard::{RequestGuard, refusal, with_headers};
+use super::html::{BUTTONS, HtmlPage, PageContext, PageFields, document};
+use super::pages::{self, error_page};
 
 /// How many connections are open at a time; more wait.
 const MAX_CONNECTIONS: usize = 256;
@@ -31,22 +29,81 @@ const MAX_CONNECTIONS: usize = 256;
 const HEAD_TIMEOUT: Duration = Duration::from_secs(5);
 /// The largest head of a request, in bytes.
 const MAX_HEAD: usize = 32 * 1024;
-/// The largest form, in bytes: an entry of which each byte takes three, and what is beside it.
-const MAX_FORM: usize = 3 * MAX_FILE_BYTES + 64 * 1024;
+/// The largest form, in bytes: an id and a token.
+const MAX_FORM: usize = 16 * 1024;
 /// The threads that make pages and change the memory.
 const MAX_THREADS: usize = 8;
+/// How many pages are made at a time: each may hold a list of all entries.
+const MAX_MAKING: usize = 4;
 /// How often the interrupt is checked.
 const LOOK: Duration = Duration::from_millis(100);
 
-const STYLE: &str = include_str!("assets/style.css");
-const SCRIPT: &str = include_str!("assets/page.js");
-const ICON: &str = include_str!("assets/icon.svg");
 /// The files beside the pages, with their types.
 const ASSETS: [(&str, &str, &str); 3] = [
-    ("style.css", "text/css; charset=utf-8", STYLE),
-    ("page.js", "text/javascript; charset=utf-8", SCRIPT),
-    ("icon.svg", "image/svg+xml", ICON),
+    ("style.css", "text/css; charset=utf-8", include_str!("assets/style.css")),
+    ("page.js", "text/javascript; charset=utf-8", include_str!("assets/page.js")),
+    ("icon.svg", "image/svg+xml", include_str!("assets/icon.svg")),
 ];
+
+/// Opens the memory again.
+pub(crate) type OpenMemory = Box<dyn Fn() -> anyhow::Result<Memory> + Send + Sync>;
+
+/// The state of the server.
+pub(super) struct SiteState {
+    memory: Mutex<Arc<Memory>>,
+    open: OpenMemory,
+    pub(super) guard: RequestGuard,
+    /// Whether its pages have buttons: they act for a person, so a server that an agent started has none.
+    pub(super) has_buttons: bool,
+    /// The name of the project's folder.
+    project: String,
+    making: Arc<Semaphore>,
+}
+
+impl SiteState {
+    pub(super) fn new(memory: Memory, open: OpenMemory, guard: RequestGuard, has_buttons: bool) -> SiteState {
+        let root = memory.root().canonicalize().unwrap_or_else(|_| memory.root().to_owned());
+        let project = root.file_name().map_or_else(|| "memory".to_owned(), |name| name.to_string_lossy().into_owned());
+        let (memory, making) = (Mutex::new(Arc::new(memory)), Arc::new(Semaphore::new(MAX_MAKING)));
+        SiteState { memory, open, guard, has_buttons, project, making }
+    }
+
+    /// Returns the memory, with the settings that it has now. The open one is kept as long as these are the same: it knows which servers
+    /// of semantic search do not answer.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Memory::open`]: the memory may be removed while it is shown, or its settings be invalid.
+    pub(super) fn memory(&self) -> anyhow::Result<Arc<Memory>> {
+        let fresh = (self.open)()?;
+        let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
+        if memory.settings() != fresh.settings() || memory.settings_problems() != fresh.settings_problems() {
+            *memory = Arc::new(fresh);
+        }
+        Ok(Arc::clone(&memory))
+    }
+
+    /// Answers with a page that is made where waiting for disks and locks blocks nobody else.
+    pub(super) async fn page(
+        self: Arc<Self>,
+        status: StatusCode,
+        make: impl FnOnce(&PageContext<'_>) -> anyhow::Result<HtmlPage> + Send + 'static,
+    ) -> Response<Body> {
+        let turn = Arc::clone(&self.making).acquire_owned().await;
+        let made = tokio::task::spawn_blocking(move || {
+            // Whoever asked may have gone, and the next one still waits for the end of this.
+            let _turn = turn;
+            let token = self.has_buttons.then(|| self.guard.token());
+            let made = self.memory().and_then(|memory| make(&PageContext { memory: &memory, token }));
+            let (status, page) = made.map_or_else(|error| error_page(&error), |page| (status, page));
+            (status, document(&page, &self.project))
+        });
+        // A panic has printed what it is and where to report it.
+        let (status, text) =
+            made.await.unwrap_or_else(|_| (StatusCode::INTERNAL_SERVER_ERROR, "This is a bug.\n".to_owned()));
+        (status, [(header::CONTENT_TYPE, "text/html; charset=utf-8")], text).into_response()
+    }
+}
 
 /// Answers requests until the interrupt.
 pub(super) fn run(listener: TcpListener, site: &Arc<SiteState>, interrupt: &Interrupt) -> anyhow::Result<()> {
@@ -62,7 +119,7 @@ pub(super) fn run(listener: TcpListener, site: &Arc<SiteState>, interrupt: &Inte
         }
         anyhow::Ok(())
     })?;
-    // Streams of events never end on their own.
+    // A connection may wait for its next request.
     runtime.shutdown_background();
     Ok(())
 }
@@ -88,11 +145,15 @@ async fn accept(listener: tokio::net::TcpListener, router: Router) {
 }
 
 fn router(site: Arc<SiteState>) -> Router {
-    let mut router = Router::new().route("/{token}/events", get(live::events));
+    let mut router = Router::new();
     for (name, make) in pages::PAGES {
-        router = router.route(&format!("/{{token}}/{name}"), get(move |site, uri| page(make, site, uri)));
+        let page = move |State(site): State<Arc<SiteState>>, uri: Uri| {
+            let fields = Query::try_from_uri(&uri).map_or_else(|_| PageFields::default(), |Query(fields)| fields);
+            site.page(StatusCode::OK, move |context| make(context, &fields))
+        };
+        router = router.route(&format!("/{{token}}/{name}"), get(page));
     }
-    for (name, _) in pages::ACTIONS {
+    for name in BUTTONS {
         router = router.route(&format!("/{{token}}/{name}"), post(move |site, request| act(name, site, request)));
     }
     for (name, kind, text) in ASSETS {
@@ -104,10 +165,6 @@ fn router(site: Arc<SiteState>) -> Router {
         .layer(DefaultBodyLimit::max(MAX_FORM))
         .layer(middleware::from_fn_with_state(Arc::clone(&site), guarded))
         .with_state(site)
-}
-
-async fn page(make: MakePage, State(site): State<Arc<SiteState>>, uri: Uri) -> Response<Body> {
-    site.page(StatusCode::OK, move |context| make(context, &PageFields::of(&uri))).await
 }
 
 /// Answers only requests that may be answered.

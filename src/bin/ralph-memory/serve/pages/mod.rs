@@ -1,76 +1,36 @@
-//! The pages, one file each: a function turns an answer of the library into a page.
+//! The pages: a function turns an answer of the library into a page.
 #![allow(clippy::unnecessary_wraps, reason = "all pages are made by functions of one type")]
-#![allow(clippy::needless_pass_by_value, reason = "markup is made where it is passed")]
 
-mod attempts;
-mod context;
-mod entries;
-mod entry;
-mod features;
-mod forms;
-mod health;
-mod now;
-mod operations;
-mod reuse;
-mod run;
-mod search;
-mod task;
-mod timeline;
+mod journal;
+mod knowledge;
 
 use axum::http::StatusCode;
 use maud::{Markup, html};
+use ralph_memory::Id;
+use ralph_memory::entry::timestamp;
+use ralph_memory::memory::Operation;
 
-pub(super) use forms::{change, write};
-pub(super) use operations::{CHANGES, is_large};
-
-use super::fields::PageFields;
-use super::html::{HtmlPage, PageContext, cut, hidden_value, with_code};
+use super::html::{
+    ARCHIVE, HtmlPage, KEEP, PageContext, PageFields, SEARCH, ShownTime, UNDO, button, counted, cut, isolated,
+    with_code,
+};
 use crate::error::{self, NothingFound};
 use crate::exit::Exit;
 
 /// A function that makes a page for the fields of a query.
-pub(super) type MakePage = fn(&PageContext<'_>, &PageFields) -> anyhow::Result<HtmlPage>;
+type MakePage = fn(&PageContext<'_>, &PageFields) -> anyhow::Result<HtmlPage>;
 
 /// The pages, by the names of their addresses.
-pub(super) const PAGES: [(&str, MakePage); 15] = [
-    ("", now::now),
-    ("features", features::features),
-    ("feature", features::feature),
-    ("timeline", timeline::timeline),
-    ("reuse", reuse::reuse),
-    ("task", task::task),
-    ("run", run::run),
-    ("entries", entries::entries),
-    ("entry", entry::entry),
-    (SEARCH, search::search),
-    ("context", context::context),
-    ("health", health::health),
-    (ADD, forms::add),
-    (EDIT, forms::edit),
-    (UNDO, operations::undo),
-];
-/// The page that is nothing but a search, and has the one field for it.
-pub(super) const SEARCH: &str = "search";
-/// What a page says where there is no attempt at all.
-const NO_ATTEMPT: &str =
-    "No attempt yet. `ralph-memory run` makes attempts, and `ralph-memory setup` lets your agent record its own.";
-
-pub(super) const ARCHIVE: &str = "archive";
-pub(super) const RESTORE: &str = "restore";
-pub(super) const ADD: &str = "add";
-pub(super) const EDIT: &str = "edit";
-pub(super) const KEEP: &str = "keep";
-pub(super) const UNDO: &str = "undo";
-/// What a form did that was sent as it was.
-pub(super) const NOTHING: &str = "nothing";
-/// What forms change, by the names of their addresses, with what a page says when it is done.
-pub(super) const ACTIONS: [(&str, &str); 6] = [
-    (ARCHIVE, "Moved to the archive."),
-    (RESTORE, "Restored. A version that was live before is in the archive now."),
-    (ADD, "Written."),
-    (EDIT, "Changed."),
-    (KEEP, "Kept: it is yours now, and no agent changes it."),
-    (UNDO, ""),
+pub(super) const PAGES: [(&str, MakePage); 9] = [
+    ("", journal::now),
+    ("review", knowledge::review),
+    ("entries", knowledge::entries),
+    ("entry", knowledge::entry),
+    (SEARCH, knowledge::search),
+    ("timeline", journal::timeline),
+    ("features", journal::features),
+    ("task", journal::task),
+    ("run", journal::run),
 ];
 
 /// Returns the error for something that there is not.
@@ -85,7 +45,7 @@ pub(super) fn missing() -> HtmlPage {
         p.lead { "There is no page with this address." }
         p { a href="./" { "Go to the first page" } " or " a href="search" { "search" } "." }
     };
-    HtmlPage { title: "Page not found".to_owned(), part: "-", main, ..HtmlPage::default() }
+    HtmlPage { title: "Page not found".to_owned(), part: "-", main, is_live: false }
 }
 
 /// Returns the page for an error, with the status of the answer.
@@ -97,60 +57,49 @@ pub(super) fn error_page(error: &anyhow::Error) -> (StatusCode, HtmlPage) {
         Exit::Locked => (StatusCode::SERVICE_UNAVAILABLE, "Busy"),
         _ => (StatusCode::INTERNAL_SERVER_ERROR, "Something went wrong"),
     };
-    let main = html! { (refused(error)) p { a href=("./") { "Go to the first page" } } };
-    (status, HtmlPage { title: title.to_owned(), part: "-", main, ..HtmlPage::default() })
-}
-
-/// Returns the page that a form leads to if it is refused: itself, with what was typed, or the reason alone.
-pub(super) fn refused_form(
-    context: &PageContext<'_>,
-    action: &str,
-    fields: &PageFields,
-    error: &anyhow::Error,
-) -> anyhow::Result<HtmlPage> {
-    match action {
-        ADD => Ok(forms::add_again(fields, refused(error))),
-        EDIT => forms::edit_again(context, fields, refused(error)),
-        _ => Ok(error_page(error).1),
-    }
-}
-
-/// Says what a form did.
-fn said(action: &str) -> Markup {
-    let nothing = (NOTHING, "Nothing was changed.");
-    html! { @for (_, text) in ACTIONS.iter().chain([&nothing]).filter(|(name, _)| *name == action) { (note(text)) } }
-}
-
-fn note(text: &str) -> Markup {
-    html! { p.note.good role="status" { (text) } }
-}
-
-/// Returns why something did not work, and what to do.
-fn refused(error: &anyhow::Error) -> Markup {
     let report = error::report(error);
-    html! {
+    let main = html! {
         div.note.bad role="alert" {
             p { strong { (with_code(&report.message)) } }
             @for cause in &report.causes { p { (with_code(cause)) } }
             @if let Some(hint) = &report.hint { p { "Hint: " (with_code(hint)) } }
         }
-    }
+        p { a href="./" { "Go to the first page" } }
+    };
+    (status, HtmlPage { title: title.to_owned(), part: "-", main, is_live: false })
 }
 
-/// Returns a form of one button that changes something, with the fields that say what.
-fn button(context: &PageContext<'_>, action: &str, fields: &[(&str, &str)], label: Markup) -> Markup {
+/// Says what a button has just done.
+fn done(fields: &PageFields) -> Markup {
+    let text = match fields.text("done") {
+        KEEP => "Kept: it is yours now, and no agent changes it.",
+        ARCHIVE => "Moved to the archive.",
+        UNDO => "Taken back. `ralph-memory undo --redo` brings it back.",
+        _ => return html! {},
+    };
+    html! { p.note.good role="status" { (with_code(text)) } }
+}
+
+/// Returns the last change to the memory that holds, with the button that takes it back.
+fn last_change(context: &PageContext<'_>) -> Markup {
+    let operations = context.memory.operations().unwrap_or_default();
+    let is_in_effect = |operation: &&Operation| {
+        operation.undoes.is_none() && operation.redoes.is_none() && operation.taken_back_by.is_none()
+    };
+    let Some(last) = operations.iter().find(is_in_effect) else { return html! {} };
+    let entries: Vec<Id> = last.files.iter().filter_map(|file| Id::of_path(file.as_relative())).collect();
+    let n_files = last.created + last.changed + last.moved + last.removed;
     html! {
-        form method="post" action=(action) {
-            (hidden_fields(context.token, fields))
-            button { (label) }
+        section.row.card aria-label="Last change" {
+            div {
+                p {
+                    "Last change: " code { (isolated(&cut(&last.command, 60))) } " · " (counted(n_files, "file", "files"))
+                    @if let Some(first) = last.files.first() { " · " code { (isolated(&cut(entries.first().map_or(first.as_str(), Id::as_str), 120))) } }
+                    @if last.files.len() > 1 { " …" }
+                }
+                p.meta { (ShownTime(&timestamp(last.at))) @if let Some(reason) = &last.refusal { " · cannot be taken back: " (isolated(reason)) } }
+            }
+            @if last.refusal.is_none() { (button(context, UNDO, "Undo", &[("id", &last.number.to_string())])) }
         }
-    }
-}
-
-/// Returns the fields of a form that nobody sees, with the token.
-fn hidden_fields(token: &str, fields: &[(&str, &str)]) -> Markup {
-    html! {
-        input type="hidden" name="token" value=(token);
-        @for (name, value) in fields { input type="hidden" name=(name) value=(hidden_value(value)); }
     }
 }
