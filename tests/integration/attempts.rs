@@ -85,41 +85,6 @@ fn a_fact_whose_entry_would_grow_too_large_is_refused_alone() {
 }
 
 #[test]
-fn a_fact_whose_entry_became_a_link_is_neither_read_nor_written_through_it() {
-    let base = TestBase::new();
-    greeting(&base, "title: Greetings are short\ntags: [greeting]\nsource: agent\n");
-    let (entry, outside) = (base.at(".ralph/knowledge/greetings-are-short.md"), base.home().join("outside.md"));
-    fs::rename(&entry, &outside).unwrap();
-    std::os::unix::fs::symlink(&outside, &entry).unwrap();
-    let before = fs::read(&outside).unwrap();
-    begin(&base);
-    let ran = base.with(["record"]).input(SAID).run();
-    assert_eq!(ran.code, Some(0), "{ran}");
-    // The fact is an entry of its own, beside the link.
-    assert!(ran.stdout.contains("created knowledge/greetings-are-short-2\n"), "{ran}");
-    assert!(base.read(".ralph/knowledge/greetings-are-short-2.md").contains("At most five letters."));
-    assert_eq!((fs::read_link(&entry).unwrap(), fs::read(&outside).unwrap()), (outside, before));
-}
-
-#[test]
-fn an_updated_fact_writes_nothing_through_a_link_in_the_archive() {
-    let base = TestBase::new();
-    greeting(&base, "title: Greetings are short\ntags: [greeting]\nsource: agent\n");
-    fs::create_dir_all(base.at(".ralph/archive")).unwrap();
-    let _ = fs::remove_dir_all(base.at(".ralph/archive/knowledge"));
-    std::os::unix::fs::symlink(base.home(), base.at(".ralph/archive/knowledge")).unwrap();
-    begin(&base);
-    let ran = base.with(["record"]).input(SAID).run();
-    assert_eq!(ran.code, Some(0), "{ran}");
-    assert!(ran.stdout.contains("updated knowledge/greetings-are-short\n"), "{ran}");
-    assert!(fs::read_dir(base.home()).unwrap().all(|found| found.unwrap().file_name() == ".local"));
-    // What it replaced is in the undo log.
-    base.run(["undo"]).says(0, "");
-    assert!(!base.read(".ralph/knowledge/greetings-are-short.md").contains("At most five letters."));
-    assert!(base.read(".ralph/knowledge/greetings-are-short.md").contains("Few letters."));
-}
-
-#[test]
 fn an_event_that_cannot_be_written_is_refused_alone() {
     let base = TestBase::new();
     fs::remove_dir_all(base.at(".ralph/knowledge/events")).ok();

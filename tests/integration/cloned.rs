@@ -141,25 +141,6 @@ fn working_files_of_git_from_elsewhere_are_removed() {
     }
 }
 
-#[test]
-fn a_flood_of_iterations_is_reported_in_a_line() {
-    let base = TestBase::new();
-    for number in 1..=1_001 {
-        let text = with(iteration(), "number", json!(number)).to_string();
-        base.write(&format!(".ralph/state/attempts/run-1-{number:04}.json"), text);
-    }
-    let memory = base.memory();
-    assert_eq!(memory.open_attempts(), []);
-    let checked = base.run(["check", "--json"]).json(1);
-    assert_eq!(checked["problems"].as_array().unwrap().len(), 1, "{checked}");
-    assert_eq!(checked["problems"][0]["path"], ".ralph/state/attempts");
-    // What is begun beside it is found.
-    let begun = memory.begin(&ralph_memory::Task::new("Mine"), &ralph_memory::memory::Run::named("run-2")).unwrap();
-    assert_eq!(memory.open_attempts().len(), 1);
-    memory.finish(&begun, &ralph_memory::memory::Report::default()).unwrap();
-    assert_eq!(memory.open_attempts(), []);
-}
-
 /// Begins and records an attempt of the iteration's task.
 #[track_caller]
 fn works(base: &TestBase, case: &str) {
@@ -221,27 +202,6 @@ fn foreign_files_in_the_state_folder_are_reported_and_not_trusted() {
     refused("run-1-0001.json", "", "line 1, column 0");
     refused("run-1-0001.json", "[1]", "line 1, column");
     refused("run-1-0001.json", &" ".repeat(2 << 20), "2097152 bytes");
-}
-
-#[test]
-fn links_folders_and_pipes_in_the_state_folder_are_reported_and_harmless() {
-    for kind in ["folder", "link", "pipe", "private"] {
-        let base = TestBase::new();
-        base.write("elsewhere.json", iteration().to_string());
-        let at = base.at(ITERATION);
-        fs::create_dir_all(at.parent().unwrap()).unwrap();
-        match kind {
-            "folder" => fs::create_dir(&at).unwrap(),
-            "link" => std::os::unix::fs::symlink(base.at("elsewhere.json"), &at).unwrap(),
-            _ => assert!(Command::new("mkfifo").arg(&at).env("PATH", path()).status().unwrap().success()),
-        }
-        let checked = base.run(["check", "--json"]);
-        assert_eq!(checked.json(1)["problems"][0]["code"], "bad-attempt", "{kind}: {checked}");
-        assert_eq!(base.memory().open_attempts(), []);
-        works(&base, kind);
-        // Number 1 is taken by the file there.
-        assert!(base.at(".ralph/journal/run-1/0002.md").exists(), "{kind}");
-    }
 }
 
 #[test]

@@ -120,22 +120,6 @@ fn limits_of_turns_tokens_and_money_are_blocked() {
     check(&step("length"), &failed, "blocked");
 }
 
-#[test]
-fn a_refusal_is_blocked_and_reported() {
-    let refused = |more: &str| lines(&[INIT, &said("I cannot help with that."), &result("success", more)]);
-    let failed = ["--agent-exit", "1"];
-    let entry = ended(
-        &refused(
-            r#""is_error":true,"stop_reason":"refusal","result":"API Error: this appears to violate our Usage Policy""#,
-        ),
-        &failed,
-    );
-    assert!(entry.contains("\noutcome: blocked\n") && entry.contains("refusal"), "{entry}");
-    // Also if the client does not call it an error.
-    let entry = ended(&refused(r#""is_error":false,"stop_reason":"refusal","result":"I cannot help with that.""#), &[]);
-    assert!(entry.contains("\noutcome: blocked\n") && entry.contains("refusal"), "{entry}");
-}
-
 /// That a server is overloaded, or an account used up, says nothing of the task.
 #[test]
 fn an_error_of_the_api_is_not_a_failure_of_the_task() {

@@ -221,8 +221,11 @@ fn twenty_iterations_end_in_every_way() {
         assert_eq!(prompt.contains("A person should look at this task"), turn.streak >= 3, "{number}: {prompt}");
         // A claim that verification refutes is never shown.
         assert!(!prompt.contains("All tests pass"), "{number}: {prompt}");
-        let prompt = prompt.replace(&run, "run-0a1b2c3d").replace(&temp, "[TEMP]");
-        assert_snapshot!(format!("every-ending-{number:02}"), steady(&prompt));
+        // A first failure, a warning, a hint of the agent, and a long history.
+        if [2, 7, 11, 20].contains(&number) {
+            let prompt = prompt.replace(&run, "run-0a1b2c3d").replace(&temp, "[TEMP]");
+            assert_snapshot!(format!("every-ending-{number:02}"), steady(&prompt));
+        }
     }
 }
 

@@ -68,20 +68,6 @@ fn a_closed_pipe_is_not_a_failure() {
     assert_eq!(status.code(), Some(1));
 }
 
-#[cfg(target_os = "linux")]
-#[test]
-fn an_answer_that_cannot_be_written_is_6() {
-    let full = File::options().write(true).open("/dev/full").unwrap();
-    let output =
-        sample().with(["list"]).command().stdin(Stdio::null()).stdout(full).stderr(Stdio::piped()).output().unwrap();
-    assert_eq!(output.status.code(), Some(6));
-    assert_snapshot!(String::from_utf8(output.stderr).unwrap(), @"
-    error: cannot write the answer
-    caused by: No space left on device (os error 28)
-    hint: make room on the disk, and run the command again
-    ");
-}
-
 #[test]
 fn a_cache_that_cannot_be_written_only_costs_time() {
     let (whole, base) = (sample(), sample());
@@ -319,38 +305,6 @@ fn files_that_cannot_be_edited_are_left_alone() {
     hint: fix the file by hand; `ralph-memory check` says where
     ");
     assert_eq!(base.read(".ralph/knowledge/t.md"), file);
-}
-
-#[cfg(unix)]
-#[test]
-fn links_are_not_followed() {
-    use std::os::unix::fs::symlink;
-    let base = sample();
-    fs::write(base.home().join("secret.md"), "---\ntitle: Secret\ntags: [a]\n---\n\nsecret\n").unwrap();
-    symlink(base.home().join("secret.md"), base.at(".ralph/knowledge/link.md")).unwrap();
-    base.run(["search", "secret"]).says(1, "nothing found");
-    let base = TestBase::without_memory();
-    symlink(base.home(), base.at(".ralph")).unwrap();
-    assert_snapshot!(base.run(ADD), @"
-    exit 4
-    --- stderr
-    error: `[TEMP]/project/.ralph` is outside the memory folder or reached through a link
-    hint: the memory contains only plain files and folders; replace the link with its target
-    ");
-    assert_eq!(fs::read_dir(base.home()).unwrap().count(), 0);
-}
-
-#[test]
-fn a_broken_cache_is_rebuilt() {
-    let base = sample();
-    let expected = base.run(["search", "nightly"]).answer(0);
-    let _ = base.run(["index", "--rebuild"]).answer(0);
-    for path in base.files(".ralph/cache") {
-        base.write(&path, "not what it was");
-        assert_eq!(base.run(["search", "nightly"]).answer(0), expected, "{path}");
-        base.run(["index"]).says(0, "the index has ");
-        assert_eq!(base.run(["search", "nightly"]).answer(0), expected, "{path}");
-    }
 }
 
 #[test]

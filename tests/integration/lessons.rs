@@ -1,11 +1,10 @@
 //! What broke other memories for agents, one test each.
 
-use std::fs;
 use std::process::Command;
 use std::thread;
 
 use ralph_memory::memory::{Report, Run};
-use ralph_memory::{Knowledge, Memory, Task};
+use ralph_memory::{Memory, Task};
 
 use crate::support::{Ran, TestBase, git, ids};
 
@@ -19,34 +18,6 @@ fn say(memory: &Memory, run: &str, title: &str, text: &str) -> ralph_memory::mem
     let iteration = memory.begin(&task, &Run::named(run)).unwrap();
     let text = text.replace("ID<", &format!("{}<", Task::id_of_title(title)));
     memory.finish(&iteration, &Report { text, ..Report::default() }).unwrap()
-}
-
-#[test]
-fn a_title_of_many_bytes_is_cut_between_characters() {
-    let base = TestBase::new();
-    let memory = base.memory();
-    // Every length around the limit, in scripts of two, three and four bytes a character.
-    for (letter, length) in ["é", "語", "🦀", "ж"].iter().flat_map(|letter| (76..84).map(move |n| (letter, n))) {
-        let title = format!("{length} {}", letter.repeat(length));
-        let text = format!("<knowledge tags=\"t{length}{letter}\" title=\"{title}\">body {letter}</knowledge>");
-        let recorded = say(&memory, "run-1", "titles", &text);
-        let id = &recorded.knowledge[0].id;
-        assert!(id.stem().len() <= 80 && id.stem().is_ascii(), "{id}");
-        assert_eq!(memory.show(id).unwrap().entry.summary.title, title);
-    }
-}
-
-#[test]
-fn a_tag_matches_a_word_before_a_comma() {
-    let base = TestBase::new();
-    let memory = base.memory();
-    memory.add(&Knowledge::new("Nothing in common", ["tests"], "Zebra.")).unwrap();
-    for title in ["Fix the tests, then go on", "Fix (tests)", "Make `tests` pass.", "TESTS"] {
-        let found = memory
-            .context(&ralph_memory::Request { task: Task::new(title), ..ralph_memory::Request::default() })
-            .unwrap();
-        assert_eq!(found.entries.len(), 1, "{title}");
-    }
 }
 
 #[test]
@@ -79,35 +50,6 @@ fn punctuation_in_a_title_is_not_query_syntax() {
         let json = with_path(&base, &["context", "--json", "--task", title]).json(0);
         assert_eq!(ids(&json["entries"]), ["knowledge/parser"], "{title}");
     }
-}
-
-#[test]
-fn a_long_top_entry_does_not_empty_its_section() {
-    let base = TestBase::new();
-    let long = "greeting greeting greeting. ".repeat(2_000);
-    for (stem, category) in [("plain", ""), ("learned", "category: pitfall\n")] {
-        let head = |title: &str| format!("---\ntitle: \"{title}\"\ntags: [greeting]\n{category}---\n\n");
-        base.write(&format!(".ralph/knowledge/{stem}-long.md"), format!("{}{long}\n", head("The greeting")));
-        base.write(&format!(".ralph/knowledge/{stem}-short.md"), format!("{}Say {stem} hello.\n", head("Short")));
-    }
-    let json = with_path(&base, &["context", "--json", "--task", "the greeting"]).json(0);
-    let context = json["prompt"].as_str().unwrap();
-    assert!(context.contains("Say plain hello.") && context.contains("Say learned hello."), "{context}");
-}
-
-#[test]
-fn a_task_named_like_a_path_stays_inside() {
-    let base = TestBase::new();
-    let memory = base.memory();
-    let before = fs::read_dir(base.root().parent().unwrap()).unwrap().count();
-    let text = "<knowledge tags=\"a\" title=\"../../x\">b</knowledge>\n<task-done>ID</task-done>";
-    let recorded = say(&memory, "run-1", "../../x", text);
-    assert_eq!((recorded.path.as_str(), recorded.outcome.as_str()), (".ralph/journal/run-1/0001.md", "done"));
-    assert_eq!(recorded.knowledge[0].path.as_str(), ".ralph/knowledge/x.md");
-    let bad = Task { id: Some("../../x".into()), ..Task::new("t") };
-    assert!(memory.begin(&bad, &Run::named("run-1")).is_err());
-    assert!(memory.begin(&Task::new("t"), &Run::named("../../x")).is_err());
-    assert_eq!(fs::read_dir(base.root().parent().unwrap()).unwrap().count(), before);
 }
 
 /// An agent that learns one thing each turn, whose title has its run and its turn.
@@ -186,22 +128,6 @@ fn two_loops_in_two_worktrees_merge() {
     // Both runs' attempts are those of the one task.
     let context = base.run(["context", "--task", "one task", "--json"]).json(0);
     assert!(context["prompt"].as_str().unwrap().contains("This task has been attempted 6 times before."));
-}
-
-#[test]
-fn recorded_facts_are_not_repeated_after_a_crash() {
-    let base = TestBase::new();
-    let memory = base.memory();
-    let (task, run) = (Task::new("a task"), Run::named("run-1"));
-    let iteration = memory.begin(&task, &run).unwrap();
-    let trace = base.files(".ralph/state/attempts").pop().unwrap();
-    let text = base.read(&trace);
-    memory.finish(&iteration, &Report::default()).unwrap();
-    // The journal was written, and the open iteration's file still exists.
-    base.write(&trace, text);
-    let next = memory.begin(&task, &run).unwrap();
-    assert_eq!(base.files(".ralph/journal"), [".ralph/journal/run-1/0001.md"]);
-    assert_eq!((next.number, memory.open_attempts().len()), (2, 1));
 }
 
 #[test]
@@ -287,26 +213,6 @@ fn an_agent_that_asks_for_its_own_context_begins_nothing() {
     run_agent(&base, "echo '<task-done>t-1</task-done>'\n", &["--resume", "--max-attempts", "9"]).code.unwrap();
     let ran = run_agent(&base, "true\n", &["--resume"]);
     ran.tells(2, &[], &["is done"]);
-}
-
-#[test]
-fn an_indented_report_and_a_byte_order_mark_are_read() {
-    let base = TestBase::new();
-    let memory = base.memory();
-    let text = "<failure-report>\n  what_tried: a\n  why_failed: b\n    http: no key\n</failure-report>\n<task-failed>ID</task-failed>";
-    let recorded = say(&memory, "run-1", "indented", text);
-    assert_eq!(recorded.refused, Vec::<String>::new());
-    assert_eq!(
-        (recorded.attempt.sections.what_tried.as_str(), recorded.attempt.sections.why_failed.as_str()),
-        ("a", "b\n    http: no key")
-    );
-    let marked = say(&memory, "run-1", "marked", "\u{feff}```\n<task-done>ID</task-done>\n```\n");
-    assert_eq!(marked.outcome.as_str(), "blocked");
-    // A task without a title is called by its id.
-    let unnamed = ralph_memory::Task { id: Some("t-9".to_owned()), ..ralph_memory::Task::default() };
-    let recorded =
-        memory.record(Some(&unnamed), None, &Report { text: "It is hard.".into(), ..Report::default() }).unwrap();
-    assert_eq!(recorded.attempt.task_title, "t-9");
 }
 
 #[test]

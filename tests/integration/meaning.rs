@@ -405,22 +405,6 @@ fn an_absent_server_costs_one_warning() {
 }
 
 #[test]
-fn a_run_reports_semantic_search_once() {
-    let scene = Scene::local();
-    let run = |url: &str| {
-        let run = scene.with(&["run", "--task", "Bench", "--agent", "echo none", "--max-iterations", "2"]);
-        run.env(URL, url).env("PATH", std::env::var_os("PATH").unwrap_or_default()).run()
-    };
-    let well = run(&scene.ollama.url);
-    assert!(well.stderr.contains("RAG: active (ollama nomic-embed-text 96d)\n"), "{well}");
-    let texts = scene.ollama.texts();
-    assert_eq!(texts.iter().filter(|text| text.starts_with("search_query: Bench")).count(), 2, "{texts:?}");
-    let ill = run(&nobody());
-    let count = |text: &str| ill.stderr.matches(text).count();
-    assert_eq!((ill.code, count("cannot be reached"), count("`ollama serve`")), (Some(1), 1, 1), "{ill}");
-}
-
-#[test]
 fn a_slow_server_suspends_requests() {
     let scene = Scene { variables: vec![(TIMEOUT, "100")], ..Scene::local() };
     scene.answers_after(60_000);
@@ -654,21 +638,6 @@ fn a_model_with_other_vectors_rebuilds_everything() {
     scene.ollama.texts();
     assert_eq!(scene.indexed(&["--rebuild", "--remote"]).1, 3);
     assert!(scene.ollama.texts().len() > 3);
-}
-
-#[test]
-fn an_outdated_point_is_removed_with_its_file() {
-    let scene = Scene::filled();
-    // A text that is refused by now: its old points stay.
-    scene.base.entry("keys", "Where the credentials are", "ops", "A zyzzyva.");
-    scene.state().poison = Some("zyzzyva".to_owned());
-    let [code, _, hint] = problem(&scene.run(&["index", "--remote", "--json"]), 1);
-    assert_eq!(code, "semantic-refused");
-    assert!(hint.contains("`ralph-memory index --remote`"), "{hint}");
-    assert_eq!(scene.n_stored(), Some(3));
-    fs::remove_file(scene.base.at(".ralph/knowledge/keys.md")).unwrap();
-    assert_eq!(scene.json(&["index", "--remote"])["vectors"]["removed_count"], 1);
-    assert_eq!(scene.n_stored(), Some(2));
 }
 
 #[test]
@@ -956,27 +925,4 @@ fn another_model_requires_a_rebuild_of_the_shared_index() {
     assert_eq!(message, "collection `ralph-memory` takes vectors of 96 dimensions, not of 128");
     scene.run(&["index", "--rebuild", "--remote"]).answer(0);
     assert_eq!(scene.found("latency"), ["knowledge/slow-bench"]);
-}
-
-#[test]
-fn a_shared_server_that_fails_costs_one_warning() {
-    let mut scene = Scene { qdrant: Some(qdrant::Standin::start(Some("sesame"))), ..Scene::local() };
-    let [_, _, hint] = problem(&scene.search("bench").env(SHARED, nobody()).run(), 0);
-    assert_eq!(hint, "start the server, or correct `qdrant.url`");
-    let [_, message, hint] = scene.problem("bench");
-    assert!(message.contains("401") && hint == "correct `qdrant.api_key`", "{message}");
-    let index = scene.run(&["index", "--remote", "--json"]);
-    assert_eq!(index.code, Some(1), "what was asked for is not done: {index}");
-    scene.variables.push(("RALPH_MEMORY_QDRANT__API_KEY", "sesame"));
-    scene.run(&["index", "--remote"]).answer(0);
-    scene.variables.push(("RALPH_MEMORY_QDRANT__TIMEOUT_MS", "100"));
-    let knobs = &scene.server().knobs;
-    knobs.delay_ms.store(60_000, Ordering::SeqCst);
-    assert_eq!(scene.problem("bench")[0], "semantic-off");
-    let n_calls = knobs.n_calls.load(Ordering::SeqCst);
-    assert_eq!(scene.problem("bench")[0], "semantic-paused");
-    assert_eq!(knobs.n_calls.load(Ordering::SeqCst), n_calls);
-    // Without a server for vectors it has nothing to share.
-    let alone = scene.with(&["index", "--remote"]).env(URL, "").run();
-    alone.says(2, "ollama.url: it is not set; the server requires");
 }

@@ -69,17 +69,6 @@ fn a_refused_connection_is_reported_as_unreachable() {
 }
 
 #[test]
-fn a_silent_server_takes_the_time_of_one_call() {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}", listener.local_addr().unwrap());
-    let qdrant = open(&url, |settings| settings.timeout_ms = 60);
-    assert_eq!(troubles(&qdrant), vec![RequestError::TimedOut(60); 7]);
-    // Each call gives up with its first request.
-    listener.set_nonblocking(true).unwrap();
-    assert_eq!(std::iter::from_fn(|| listener.accept().ok()).count(), 7);
-}
-
-#[test]
 fn a_slow_server_takes_at_most_the_time_of_one_call() {
     let standin = Standin::start(None);
     let names: Vec<String> = (0..20).map(|number| format!("feature {number}")).collect();
@@ -142,20 +131,6 @@ fn a_server_with_transient_failures_is_retried() {
     assert!(qdrant.check().is_err());
     assert_eq!(n_calls() - n_before, 3, "three tries and no more");
     check(&qdrant, |trouble| matches!(trouble, RequestError::Refused { status: 500, .. }));
-}
-
-#[test]
-fn a_closed_connection_is_reported() {
-    let (standin, qdrant) = filled();
-    standin.knobs.drop_every.store(1, Ordering::SeqCst);
-    check(&qdrant, |trouble| matches!(trouble, RequestError::Unreachable(_) | RequestError::Broken(_)));
-    standin.knobs.drop_every.store(0, Ordering::SeqCst);
-    standin.knobs.is_cut.store(true, Ordering::SeqCst);
-    check(&qdrant, |trouble| *trouble == RequestError::Broken("it ends too early".to_owned()));
-    // All of it can be done again when it is well again.
-    standin.knobs.is_cut.store(false, Ordering::SeqCst);
-    qdrant.put(&[point("knowledge/wal", 0, 1, X, None)], Timeouts::Batch).unwrap();
-    assert_eq!(nearest(&qdrant, &X, 5, 0.0, None, None).unwrap().len(), 1);
 }
 
 #[test]
@@ -267,14 +242,4 @@ fn too_many_collections_are_refused() {
     let qdrant = open(&standin.url, |settings| settings.collection.per_feature = true);
     let trouble = nearest(&qdrant, &X, 5, 0.0, None, None).unwrap_err();
     assert!(trouble.to_string().contains("switch `per_feature` of `qdrant.collection` off"), "{trouble}");
-}
-
-#[test]
-fn no_text_of_an_entry_is_sent() {
-    let (standin, qdrant) = filled();
-    qdrant.put(&[point("knowledge/wal", 0, 1, X, Some("login"))], Timeouts::Batch).unwrap();
-    assert_eq!(standin.count("ralph-memory"), Some(1));
-    let payload = json!({ "project": "", "entry": "knowledge/wal", "number": 0, "of": 1, "content": "fedcba9800000000",
-        "feature": "login", "kind": "knowledge", "model": "all-minilm", "words": 5, "outdated": false });
-    assert_eq!(standin.payloads("ralph-memory"), [payload]);
 }

@@ -1,8 +1,24 @@
-//! The shape of the source, read from its text: names that occur once, and no circle of files.
+//! The shape of the source, read from its text: how long it may be, names that occur once, and no circle of files.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::architecture::{Source, names_behind, sources};
+
+/// How many lines of code `src` may have, without tests, comments and blank lines.
+const MOST: usize = 62_115;
+/// How many each of the ten largest rooms may have: a folder of the library, or of the program.
+const ROOMS: [(&str, usize); 10] = [
+    ("agent_output", 2_996),
+    ("commands", 4_467),
+    ("entry", 4_310),
+    ("import_export", 5_082),
+    ("index", 3_876),
+    ("knowledge", 4_663),
+    ("search", 3_261),
+    ("serve", 3_463),
+    ("setup", 2_881),
+    ("store", 3_479),
+];
 
 /// Modules, each by the names that lead to it.
 type Places = Vec<Vec<String>>;
@@ -112,53 +128,54 @@ fn imports_of(
     graph
 }
 
-/// Returns the `impl` blocks of a file, each with the name of its type.
-fn impls(code: &str) -> Vec<(&str, &str)> {
-    let mut found = Vec::new();
-    let mut starts = code.match_indices("\nimpl").map(|(at, _)| at + 1).collect::<Vec<_>>();
-    if code.starts_with("impl") {
-        starts.insert(0, 0);
+/// Counts lines of code, up to the first tests of a file.
+fn lines_of_code(source: &Source) -> usize {
+    let is_text = |line: &&str| !line.trim().is_empty();
+    let is_declaration =
+        |line: &str| line.ends_with(';') && [" mod ", " use "].iter().any(|word| format!(" {line}").contains(word));
+    let mut lines = source.code.lines().filter(is_text);
+    let mut count = 0;
+    while let Some(line) = lines.next() {
+        if line.starts_with("#[cfg(test)]") {
+            if !lines.next().is_some_and(is_declaration) {
+                break;
+            }
+        } else {
+            count += 1;
+        }
     }
-    for start in starts {
-        let block = &code[start..];
-        let block = &block[..block.find("\n}").map_or(block.len(), |end| end)];
-        let head = block.split('{').next().unwrap_or_default();
-        let head = head.strip_prefix("impl").unwrap_or_default();
-        let head = if head.starts_with('<') { head.split_once("> ").map_or("", |(_, rest)| rest) } else { head };
-        let of = head.rsplit(" for ").next().unwrap_or_default().trim();
-        found.push((name_at(of), block));
-    }
-    found
+    count
 }
 
-/// Returns which files call which by methods of the same type: `self.method(` and `Self::method(`.
-fn calls(sources: &[Source]) -> BTreeMap<String, Graph> {
-    let mut methods: BTreeMap<(&str, &str), &str> = BTreeMap::new();
-    for source in sources {
-        for (of, block) in impls(source.before_tests()) {
-            for (at, _) in block.match_indices("fn ") {
-                methods.insert((of, name_at(&block[at + 3..])), &source.path);
+/// The sums may only fall: what a change adds, it takes away elsewhere.
+#[test]
+fn the_source_grows_nowhere() {
+    let mut rooms: BTreeMap<&str, usize> = BTreeMap::new();
+    let sources = sources("src");
+    for source in
+        sources.iter().filter(|source| !(source.path.ends_with("tests.rs") || source.path.contains("/tests/")))
+    {
+        let path = source.path.trim_start_matches("src/").trim_start_matches("bin/ralph-memory/");
+        let room = path.split_once('/').map_or("files beside the rooms", |(room, _)| room);
+        *rooms.entry(room).or_default() += lines_of_code(source);
+    }
+    let sum: usize = rooms.values().sum();
+    let mut largest: Vec<(&str, usize)> = rooms.into_iter().collect();
+    largest.sort_by_key(|(_, lines)| std::cmp::Reverse(*lines));
+    let mut limits = BTreeMap::from(ROOMS);
+    limits.insert("src", MOST);
+    let mut wrong = Vec::new();
+    for (room, lines) in largest.into_iter().take(ROOMS.len()).chain([("src", sum)]) {
+        match limits.get(room) {
+            Some(limit) if lines > *limit => wrong.push(format!("{room}: {lines} lines, at most {limit} are allowed")),
+            Some(limit) if lines + 50.max(limit / 50) < *limit => {
+                wrong.push(format!("{room}: lower the limit from {limit} to {lines}"))
             }
+            Some(_) => {}
+            None => wrong.push(format!("{room}: {lines} lines, and no limit")),
         }
     }
-    let mut graphs: BTreeMap<String, Graph> = BTreeMap::new();
-    for source in sources {
-        for (of, block) in impls(source.before_tests()) {
-            for prefix in ["self.", "Self::"] {
-                for (at, _) in block.match_indices(prefix) {
-                    let rest = &block[at + prefix.len()..];
-                    let name = name_at(rest);
-                    let is_call = rest[name.len()..].starts_with('(');
-                    let target = methods.get(&(of, name)).filter(|target| is_call && **target != source.path);
-                    if let Some(target) = target {
-                        let graph = graphs.entry(of.to_owned()).or_default();
-                        graph.entry(source.path.clone()).or_default().insert((*target).to_owned());
-                    }
-                }
-            }
-        }
-    }
-    graphs
+    assert_eq!(wrong, [""; 0]);
 }
 
 #[test]
@@ -188,13 +205,6 @@ fn no_files_import_each_other_in_a_circle() {
 }
 
 #[test]
-fn no_methods_of_a_type_call_each_other_in_a_circle_of_files() {
-    for (of, graph) in calls(&sources("src")) {
-        assert_eq!(circle(&graph), None, "{of}");
-    }
-}
-
-#[test]
 fn circles_and_duplicate_names_are_detected() {
     let file = |path: &str, text: &str| Source::new(path.to_owned(), text);
     let circle_of = |one: &str, other: &str| {
@@ -213,18 +223,6 @@ fn circles_and_duplicate_names_are_detected() {
     let both_of_program = ["commands/add", "ui"].map(|path| format!("src/bin/ralph-memory/{path}.rs"));
     assert_eq!(of_program("use crate::ui::Ui;", "use crate::commands::{add, show};"), Some(both_of_program.to_vec()));
     assert_eq!(of_program("use crate::ui::Ui;", "use crate::parse;"), None);
-
-    let called = |one: &str, other: &str| {
-        let graphs = calls(&[file("src/store/a.rs", one), file("src/store/b.rs", other)]);
-        graphs.get("Store").and_then(circle)
-    };
-    let one = "impl Store {\n    fn one(&self) { self.two() }\n}\n";
-    assert_eq!(called(one, "impl<'a> Store<'a> {\n    fn two(&self) { Self::one(self) }\n}\n"), both);
-    assert_eq!(called(one, "impl Store {\n    fn two(&self) { self.one }\n}\n"), None);
-    assert_eq!(
-        called(one, "impl Store {\n    fn two(&self) {}\n}\nimpl Other {\n    fn x(&self) { self.one() }\n}\n"),
-        None
-    );
 
     let source = file("src/a.rs", "pub(crate) struct A;\nenum B {}\ntype C = A;\nimpl X {\n    type D = A;\n}\n");
     assert_eq!(types(&source), ["A", "B", "C"]);

@@ -130,29 +130,6 @@ fn iterations_are_listed_newest_first_and_by_feature() {
 }
 
 #[test]
-fn a_broken_file_is_reported_and_hides_no_other() {
-    let base = TestBase::new();
-    attempt(&base, "run-1/0001", 1, "feature: storage\nfiles: {read: [a]}", &error("boom"));
-    base.write(".ralph/journal/run-1/0002.md", "---\nrun_id: run-1\niteration: [\n---\nfeature: storage\n");
-    base.write(".ralph/archive/journal/run-1/0003.md", b"---\nfeature: caf\xe9\n---\n");
-    attempt(&base, "archive/run-1/0004", 4, "feature: storage\nfiles: {read: [a]}", &error("boom"));
-    let memory = base.memory();
-    let recent = memory.recent_iterations(Some("storage"), 9);
-    assert_eq!(ids(&recent.items), ["run-1/0004", "run-1/0001"]);
-    let failed = memory.failed_attempts(None, None, 9).unwrap();
-    assert_eq!(ids(&failed.items), ["run-1/0004", "run-1/0001"]);
-    let files = memory.feature_files(Some("storage"));
-    assert_eq!(files.items[0].read, 2);
-    let errors = memory.recurring_errors(Some("storage"));
-    assert_eq!(errors.items[0].attempts, 2);
-    for problems in [&recent.problems, &failed.problems, &files.problems, &errors.problems] {
-        let paths: Vec<&str> = problems.iter().map(|problem| problem.path.as_str()).collect();
-        assert_eq!(paths[0], ".ralph/journal/run-1/0002.md", "{problems:?}");
-        assert_eq!(paths[paths.len() - 1], ".ralph/archive/journal/run-1/0003.md", "{problems:?}");
-    }
-}
-
-#[test]
 fn files_are_counted_over_runs_and_the_archive() {
     let base = TestBase::new();
     for (path, second, fields) in [
