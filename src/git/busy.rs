@@ -6,9 +6,6 @@ use std::time::SystemTime;
 
 use crate::store::git_dir;
 
-/// The options of `git` itself that take the next word as their value.
-const WITH_VALUE: [&str; 7] = ["-C", "-c", "--git-dir", "--work-tree", "--namespace", "--config-env", "--attr-source"];
-
 /// A repository, as its files show it.
 #[derive(Debug)]
 pub(crate) struct Repository(PathBuf);
@@ -34,56 +31,10 @@ impl Repository {
     }
 }
 
-/// Returns whether a process is making a commit in this work tree. While a person writes the message, git holds no
-/// lock, and fails at the end if `HEAD` has moved. Processes in other containers are not seen.
-pub(super) fn is_committing(root: &Path) -> bool {
-    let Ok(root) = root.canonicalize() else { return false };
-    let Ok(processes) = fs::read_dir("/proc") else { return false };
-    processes.flatten().map(|process| process.path()).any(|process| {
-        let words = fs::read(process.join("cmdline")).unwrap_or_default();
-        // Git changes to the top of the work tree before it asks for the message.
-        subcommand(&words) == Some(b"commit") && fs::read_link(process.join("cwd")).is_ok_and(|folder| folder == root)
-    })
-}
-
-/// Returns git's subcommand from the arguments of a process, each of which ends with a zero byte.
-fn subcommand(words: &[u8]) -> Option<&[u8]> {
-    let mut words = words.split(|byte| *byte == 0);
-    let program = words.next()?.rsplit(|byte| *byte == b'/').next()?;
-    if program != b"git" {
-        return program.strip_prefix(b"git-");
-    }
-    loop {
-        let word = words.next()?;
-        if WITH_VALUE.iter().any(|option| option.as_bytes() == word) {
-            words.next();
-        } else if !word.starts_with(b"-") {
-            return Some(word);
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::tests::git;
     use super::*;
-
-    #[test]
-    fn a_subcommand_is_found_behind_options() {
-        let check = |words: &[&str], expected: Option<&str>| {
-            let words: String = words.iter().flat_map(|word| [word, "\0"]).collect();
-            assert_eq!(subcommand(words.as_bytes()), expected.map(str::as_bytes), "{words}");
-        };
-        check(&["git", "commit", "--amend"], Some("commit"));
-        check(&["/usr/lib/git-core/git", "-C", "log", "-c", "a=b", "--no-pager", "commit"], Some("commit"));
-        check(&["/usr/lib/git-core/git-commit", "-m", "x"], Some("commit"));
-        check(&["git", "--git-dir", "x", "log", "--grep", "commit"], Some("log"));
-        check(&["git", "--attr-source", "HEAD", "commit"], Some("commit"));
-        check(&["git", "-C", "commit"], Some(""));
-        check(&["git", "--version"], Some(""));
-        check(&["sh", "-c", "git commit"], None);
-        check(&[], None);
-    }
 
     #[test]
     fn the_lock_is_where_git_puts_it() {

@@ -59,10 +59,10 @@ const VARIABLES: [(&str, &str); 9] = [
     ("GIT_PAGER", "cat"),
     ("GIT_LITERAL_PATHSPECS", "1"),
 ];
-/// Git's variables that are kept: the paths of the user's settings and of git's own programs, the author, and the limit
-/// of the search for a repository. All others are removed: they select another repository, as in a hook, change how
+/// Git's variables that are kept: the paths of the user's settings and of git's own programs, and the limit of the search
+/// for a repository. All others are removed: they select another repository, as in a hook, change how
 /// paths are read, name programs, or write traces to files.
-const KEPT: [&str; 13] = [
+const KEPT: [&str; 7] = [
     "GIT_CONFIG_GLOBAL",
     "GIT_CONFIG_SYSTEM",
     "GIT_CONFIG_NOSYSTEM",
@@ -70,12 +70,6 @@ const KEPT: [&str; 13] = [
     "GIT_EXEC_PATH",
     "GIT_CEILING_DIRECTORIES",
     "GIT_DISCOVERY_ACROSS_FILESYSTEM",
-    "GIT_AUTHOR_NAME",
-    "GIT_AUTHOR_EMAIL",
-    "GIT_AUTHOR_DATE",
-    "GIT_COMMITTER_NAME",
-    "GIT_COMMITTER_EMAIL",
-    "GIT_COMMITTER_DATE",
 ];
 /// The prefixes of the numbered variables that belong to `GIT_CONFIG_COUNT`.
 const NUMBERED: [&str; 2] = ["GIT_CONFIG_KEY_", "GIT_CONFIG_VALUE_"];

@@ -9,7 +9,6 @@
 mod busy;
 mod call;
 pub(crate) mod child;
-mod commit;
 mod compare;
 mod driver;
 mod exclude;

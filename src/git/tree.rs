@@ -52,8 +52,8 @@ enum Located {
 }
 
 /// A private copy of a repository's index; removed at the end.
-pub(super) struct OwnIndex {
-    pub(super) path: PathBuf,
+struct OwnIndex {
+    path: PathBuf,
     folder: Folder,
     name: String,
 }
@@ -67,7 +67,7 @@ impl Drop for OwnIndex {
 
 /// Copies the index of a repository, `index`, to the folder `scratch`, so that git knows which files are unchanged. A
 /// new repository has no index.
-pub(super) fn own_index(index: &Path, scratch: &Path) -> Result<OwnIndex> {
+fn own_index(index: &Path, scratch: &Path) -> Result<OwnIndex> {
     let folder = Folder::make(scratch).io("create", scratch)?;
     let scratch = plain(fs::canonicalize(scratch).io("find", scratch)?);
     let name = format!("index-{}-{:?}", std::process::id(), std::thread::current().id()).replace(['(', ')'], "");

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use super::begun::{close, scratch};
+use super::begun::close;
 use super::contributions::{event_of, knowledge_of};
 use super::ended::{EndedAttempt, Recorded};
 use super::meant::{TaskName, ending};
@@ -15,7 +15,7 @@ use super::refusal::{is_of_agent, is_of_one, notes_with, reason_of};
 use crate::agent_output::elements::{self, ParsedSigils, Refused, SUGGESTIONS_HEADING};
 use crate::agent_output::transcript::Format;
 use crate::entry::knowledge::Knowledge;
-use crate::entry::path::{COPIES, MEMORY_FOLDER, display_path};
+use crate::entry::path::{COPIES, display_path};
 use crate::entry::{Attempt, AttemptHead, Id, Outcome};
 use crate::error::{Error, Problem, Result};
 use crate::journal::history::{
@@ -25,15 +25,10 @@ use crate::journal::strategy::Models;
 use crate::journal::{complete_attempt, copy_run, recorded_before, task_by_name, write_attempt};
 use crate::knowledge::{self, WriteAction, Written};
 use crate::search::semantic::SemanticMemory;
-use crate::settings::CommitPolicy;
-use crate::store::Lock;
-use crate::text::shorten;
-use crate::workspace::{Work, Workspace};
+use crate::workspace::Workspace;
 
 /// How long each answer of git about renames may take.
 const RENAMES_TIMEOUT: Duration = Duration::from_secs(1);
-/// How much of a task's title is in a commit message, in characters.
-const COMMIT_TITLE: usize = 200;
 
 /// What happened to the knowledge and the events in an agent's output.
 #[derive(Default)]
@@ -223,30 +218,7 @@ fn write(
     if !workspace.is_hurried {
         workspace.follow_renames(RENAMES_TIMEOUT);
     }
-    problems.extend(commit_to_git(workspace, &lock, &attempt));
     Ok((path, attempt, is_new))
-}
-
-/// Commits the files of the memory, if the settings ask for it. Returns why that failed; the files are written anyway.
-fn commit_to_git(workspace: &Workspace, _lock: &Lock, attempt: &Attempt) -> Option<Problem> {
-    // Git may take longer than a client waits; the next iteration's commit has these files as well.
-    if workspace.settings.git_commit != CommitPolicy::EachIteration || workspace.is_hurried {
-        return None;
-    }
-    let head = &attempt.head;
-    let title = shorten(&attempt.task_title, COMMIT_TITLE);
-    let message = format!("Iteration {} of {}: {}\n\n{title}\n", head.iteration, attempt.run_id, head.outcome.as_str());
-    let work_tree = workspace.work_tree()?;
-    let _asking = workspace.doing(Work::AskingGit, None);
-    let scratch = scratch(workspace);
-    let scratch = scratch.map_err(|source| Error::Io { action: "create", path: workspace.store.state(), source });
-    let error = scratch.and_then(|scratch| work_tree.commit(&scratch, &message, &["cache", "state"])).err()?;
-    Some(Problem::warning(
-        MEMORY_FOLDER,
-        "not-committed",
-        format!("the memory is not committed: {error}"),
-        "it is committed with the next attempt, or commit it yourself",
-    ))
 }
 
 /// Reports that an iteration in the journal is still listed as open.

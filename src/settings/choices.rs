@@ -48,18 +48,6 @@ choice! {
 }
 
 choice! {
-    /// When the files of the memory are committed to git.
-    #[derive(Default)]
-    pub(crate) enum CommitPolicy {
-        /// The user commits them.
-        #[default]
-        Never = "never",
-        /// Each attempt's files are committed when it ends.
-        EachIteration = "each-iteration",
-    }
-}
-
-choice! {
     /// What is recorded of a person's session with an agent whose client calls the program's hooks.
     #[derive(Default)]
     pub(crate) enum SessionRecording {

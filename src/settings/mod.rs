@@ -9,7 +9,7 @@ mod setting;
 pub(crate) mod table;
 mod value;
 
-pub(crate) use self::choices::{CommitPolicy, SessionRecording};
+pub(crate) use self::choices::SessionRecording;
 pub use self::choices::{ProgressKind, Strategy};
 use self::setting::Setting;
 pub use self::table::Settings;
@@ -77,7 +77,7 @@ mod tests {
     }
 
     /// Every setting with a value that is not its default.
-    const OTHER_VALUES: [(&str, &str); 35] = [
+    const OTHER_VALUES: [(&str, &str); 34] = [
         ("search.limit", "1"),
         ("context.budget", "1"),
         ("strategy.name", "\"fixed\""),
@@ -92,7 +92,6 @@ mod tests {
         ("progress.characters", "1"),
         ("events.from_output", "true"),
         ("events.limits", "{ per_task = 1, per_section = 1, per_feature = 1, per_project = 1, in_all = 1 }"),
-        ("git.commit", "\"each-iteration\""),
         ("git.common", "false"),
         ("sessions.record", "\"nothing\""),
         ("secrets.allowed", "[\"0123abcd\"]"),
@@ -281,7 +280,7 @@ mod tests {
         assert_eq!(
             keys,
             [
-                &["run.agent", "run.verify", "run.summarize", "git.commit", "sessions.record"][..],
+                &["run.agent", "run.verify", "run.summarize", "sessions.record"][..],
                 &["safe.directories", "layers"],
                 &of_servers
             ]
@@ -298,7 +297,6 @@ mod tests {
                 "qdrant.api_key" => "key-in-project",
                 "safe.directories" => "trust-in-project",
                 "layers" => "layers-in-project",
-                "git.commit" => "commit-in-project",
                 "sessions.record" => "recording-in-project",
                 "qdrant.share_text" => "sharing-in-project",
                 key if key.starts_with("run.") => "command-in-project",

@@ -14,7 +14,6 @@ pub(super) const SHARES: Option<OwnReason> = Some(("sharing-in-project", "lets o
 pub(super) const SECRET: Option<OwnReason> = Some(("key-in-project", "is a secret"));
 pub(super) const TRUST: Option<OwnReason> = Some(("trust-in-project", "decides whose memories are used"));
 pub(super) const LAYERS: Option<OwnReason> = Some(("layers-in-project", "names other memories to read"));
-pub(super) const COMMITS: Option<OwnReason> = Some(("commit-in-project", "lets the program write to the repository"));
 pub(super) const RECORDS: Option<OwnReason> =
     Some(("recording-in-project", "decides what is written down of a person's sessions"));
 /// A server's model may pass texts on, and a time-out makes a person wait.
@@ -45,8 +44,7 @@ impl Setting {
     }
 
     /// Returns whether a project's file may not set it. That is so if it names a command, configures a server, is a
-    /// secret, decides about trust, names other memories, lets the program write to the repository, or decides what is
-    /// recorded of a person.
+    /// secret, decides about trust, names other memories, or decides what is recorded of a person.
     pub(crate) fn is_users_own(&self) -> bool {
         self.own.is_some()
     }

@@ -1,17 +1,16 @@
 //! All settings: one row each, in the order in which they are listed.
 
 use super::setting::{
-    ANYONE, COMMAND, COMMITS, LAYERS, PLACE, RECORDS, SECRET, SENDS, SERVER, SHARES, Setting, TRUST, inline_table,
-    settings,
+    ANYONE, COMMAND, LAYERS, PLACE, RECORDS, SECRET, SENDS, SERVER, SHARES, Setting, TRUST, inline_table, settings,
 };
 use super::value::ValueRule::{self, OfType, Within};
 use super::value::{
     ADDRESS, COMMAND_LINE, FINGERPRINTS, FOLDERS, KEY, MEMORIES, MODELS, NAME, RawValue, SettingValue, TableField,
     set_table, shown_table, words,
 };
-use super::{CommitPolicy, ProgressKind, SessionRecording, Strategy};
+use super::{ProgressKind, SessionRecording, Strategy};
 
-words!(Strategy, ProgressKind, CommitPolicy, SessionRecording);
+words!(Strategy, ProgressKind, SessionRecording);
 
 /// Returns every setting, in the order of the documentation.
 pub(crate) fn all() -> impl Iterator<Item = &'static Setting> + Clone {
@@ -70,8 +69,6 @@ settings! {
         "whether agents may suggest events under `## MEMORY_SUGGESTIONS`";
     pub(crate) events: EventCaps = EventCaps::default(), "events.limits", OfType, ANYONE,
         "the most events that are shown and found, the most important first, then the newest";
-    pub(crate) git_commit: CommitPolicy = CommitPolicy::default(), "git.commit", OfType, COMMITS,
-        "when the program commits the memory's own files: never or each-iteration";
     pub(crate) git_common: bool = true, "git.common", OfType, ANYONE,
         "whether each attempt is also copied to git's common folder, for all work trees of the clone";
     pub(crate) sessions_record: SessionRecording = SessionRecording::default(), "sessions.record", OfType, RECORDS,

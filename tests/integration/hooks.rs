@@ -415,28 +415,6 @@ fn one_message_ends_a_limited_number_of_tasks() {
 }
 
 #[test]
-fn what_a_hook_records_is_committed_by_the_next_iteration() {
-    let base = sample();
-    let git = |arguments: &[&str]| {
-        let mut command = std::process::Command::new("git");
-        command.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_SYSTEM", "/dev/null").current_dir(base.root());
-        let output = command.args(["-c", "user.name=a", "-c", "user.email=a@b"]).args(arguments).output().unwrap();
-        assert!(output.status.success(), "{output:?}");
-        String::from_utf8(output.stdout).unwrap()
-    };
-    git(&["init", "-q"]);
-    git(&["add", "-A"]);
-    git(&["commit", "-qm", "begin"]);
-    let run = base.with(["hook", "stop"]).env("RALPH_MEMORY_GIT__COMMIT", "each-iteration");
-    let ran = run
-        .env("PATH", std::env::var_os("PATH").unwrap())
-        .input(stopped("s-1", "<task-done>t-1</task-done>").to_string());
-    assert_eq!(ran.run().answer(0), "");
-    assert_eq!(git(&["rev-list", "--count", "HEAD"]).trim(), "1", "git may take longer than a client waits");
-    assert!(git(&["status", "--porcelain"]).contains(".ralph/journal/"));
-}
-
-#[test]
 fn a_failure_without_a_task_is_one_attempt() {
     let base = sample();
     let report = "<failure-report>\nwhat_tried: A larger pool\nwhy_failed: the server closes it\n</failure-report>";
