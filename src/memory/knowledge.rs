@@ -106,22 +106,6 @@ impl Memory {
         Ok(if changes.title.is_some() { self.embedded(changed) } else { changed })
     }
 
-    /// Moves a knowledge entry to a layer: the layer gets its file as it is, and the entry here goes to the archive. No other
-    /// call writes in a layer. [`Memory::undo`] takes back each of the two in its own memory. A call that was cut off can
-    /// be repeated. The result has the id with the layer's name before it, and the path in the layer.
-    ///
-    /// # Errors
-    ///
-    /// * [`Error::Invalid`](crate::Error::Invalid) where there is no such layer, it cannot be used, or it has an entry with the
-    ///   id or the title; and where the entry concerns a task or a section, or replaces one from here.
-    /// * [`Error::Secret`](crate::Error::Secret), [`Error::NoSuchEntry`](crate::Error::NoSuchEntry),
-    ///   [`Error::AlreadyArchived`](crate::Error::AlreadyArchived), [`Error::Locked`](crate::Error::Locked) and
-    ///   [`Error::Io`](crate::Error::Io).
-    pub fn move_to_layer(&self, id: &Id, layer: &str) -> Result<Written> {
-        let _operation = self.operation("edit");
-        knowledge::move_to_layer(&self.workspace, id, layer)
-    }
-
     /// Returns the text of a live knowledge entry, for an editor.
     ///
     /// # Errors

@@ -78,7 +78,7 @@ settings! {
     pub safe_directories: Vec<String> = Vec::new(), "safe.directories", FOLDERS, TRUST,
         "folders whose `.ralph/` may belong to another user; `/path/*` for all folders below one, `*` for all";
     pub(crate) layers: Vec<String> = Vec::new(), "layers", MEMORIES, LAYERS,
-        "folders of other memories that are searched with this one, and changed by `edit --to` alone; a relative path starts at the folder that holds `.ralph/`";
+        "folders of other memories that are searched with this one; a relative path starts at the folder that holds `.ralph/`";
 
     @group maintenance: MaintenanceSettings, "`maintenance.learnings` and so on: when the memory is tidied.";
     @group semantic: SemanticSettings, "`semantic.weight` and so on: the weight of meaning compared with words.";

@@ -90,11 +90,6 @@ impl Store {
         Ok(Store { is_read_only: true, user_key: self.user_key.clone(), ..other })
     }
 
-    /// Returns the same memory to write in it.
-    pub(crate) fn writable(self) -> Store {
-        Store { is_read_only: false, ..self }
-    }
-
     /// Fails if nothing may be made here.
     pub(super) fn check_writable(&self) -> io::Result<()> {
         if self.is_read_only { Err(io::ErrorKind::ReadOnlyFilesystem.into()) } else { Ok(()) }

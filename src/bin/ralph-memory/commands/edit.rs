@@ -30,17 +30,13 @@ use crate::ui::Ui;
 /// If an agent wrote the entry, and a person wrote the one that it replaces, `--supersedes` confirms the agent's
 /// suggestion, and the entry becomes a person's. If a coding agent runs it, it is only a suggestion. A coding agent can
 /// neither confirm nor change an entry that a person wrote.
-///
-/// `--to` moves the entry to a layer, which gets its file as it is, and archives it here. `undo` takes back each of the
-/// two in its own memory.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ralph-memory edit knowledge/wal-mode
   ralph-memory edit wal-mode --confirm
   ralph-memory edit cache --title \"Compiler cache\" --tags build,cache
   ralph-memory edit wal-mode --scope section:storage
-  ralph-memory edit use-just --supersedes use-make
-  ralph-memory edit wal-mode --to platform")]
+  ralph-memory edit use-just --supersedes use-make")]
 pub(crate) struct EditArgs {
     /// The entry; with `--confirm` alone, one or more
     #[arg(value_parser = parse::id, value_name = "ID", required = true)]
@@ -60,9 +56,6 @@ pub(crate) struct EditArgs {
     /// Say that it holds: it counts as written now, and if an agent wrote it, it becomes yours
     #[arg(long)]
     confirm: bool,
-    /// Move it to this layer, a memory that `layers` in your own settings names
-    #[arg(long, value_name = "LAYER", conflicts_with_all = ["title", "scope", "tags", "supersedes", "confirm", "retry"])]
-    to: Option<String>,
     /// Begin with the copy that an earlier call kept
     #[arg(long, conflicts_with_all = ["title", "scope", "tags", "supersedes", "confirm"])]
     retry: bool,
@@ -73,7 +66,7 @@ pub(crate) struct EditArgs {
 
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: EditArgs) -> anyhow::Result<Exit> {
     let memory = globals.open()?.allow_secrets(&args.allow_secrets)?;
-    let EditArgs { ids, title, scope, tags, supersedes, confirm, to, retry, .. } = args;
+    let EditArgs { ids, title, scope, tags, supersedes, confirm, retry, .. } = args;
     let suggests = !supersedes.is_empty() && !confirm && title.is_none() && scope.is_none() && tags.is_none();
     if !suggests {
         leave_to_people(&memory, &ids)?;
@@ -88,13 +81,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: EditArgs) -> anyhow:
         }
         return confirm_all(ui, &memory, &ids, &changes);
     };
-    if let Some(layer) = &to {
-        show_written(ui, &memory.move_to_layer(id, layer)?)?;
-        ui.note(&format!(
-            "hint: {} finds it in the archive here",
-            printed_command("ralph-memory show ID", &[("ID", id.as_str())])
-        ));
-    } else if changes == only(false) {
+    if changes == only(false) {
         edit(ui, &memory, id, retry)?;
     } else {
         show_written(ui, &memory.change(id, &changes)?)?;
