@@ -10,10 +10,7 @@ use crate::entry::path::{MEMORY_FOLDER, display_path};
 use crate::error::{Problem, Result};
 use crate::index::catalog::Area;
 use crate::store::{Created, Lock, Unreadable};
-use crate::workspace::Workspace;
-
-/// The file in `.ralph/` with the paths that git ignores.
-const IGNORE: &str = ".gitignore";
+use crate::workspace::{IGNORE, Workspace};
 
 /// The result of [`Memory::fix`](crate::Memory::fix).
 ///

@@ -11,7 +11,6 @@ mod call;
 pub(crate) mod child;
 mod compare;
 mod driver;
-mod exclude;
 mod log;
 mod object;
 mod tree;

@@ -20,8 +20,9 @@ use std::time::{Duration, SystemTime};
 
 use chrono::{DateTime, Utc};
 
+use crate::entry::path::MEMORY_FOLDER;
 use crate::error::{Error, Result};
-use crate::git::WorkTree;
+use crate::git::{Lookup, WorkTree};
 use crate::search::semantic::SemanticMemory;
 use crate::settings::{Origin, Settings};
 use crate::store::{Store, Trust};
@@ -114,28 +115,32 @@ impl Memory {
         workspace::init(root)
     }
 
-    /// Does what [`Memory::init`] does, and makes git ignore the memory in this clone alone, which changes no file of the
-    /// project. Returns the list of the repository that names it now, if it did not before.
+    /// Does what [`Memory::init`] does, and adds the line `*` to `.ralph/.gitignore`, so that git ignores all of the memory: the
+    /// file of the deepest folder decides, whatever those of the project say. Without git, the line is there for later.
     ///
     /// # Errors
     ///
-    /// Those of [`Memory::init`], and [`Error::Git`] where `root` is not in a work tree, git tracks files of the memory, or a rule
-    /// of the project includes it again. Where there is no work tree, nothing is created.
-    pub fn init_private(root: &Path) -> Result<(Initialised, Option<PathBuf>)> {
-        let tree = WorkTree::containing(&root.join(".ralph"))?;
-        let excluded = tree.exclude()?;
-        Ok((workspace::init(root)?, excluded))
+    /// Those of [`Memory::init`]; [`Error::Unusable`] where git tracks files of the memory, which it would not ignore, and
+    /// [`Error::Git`] where it does not say. Then nothing is created.
+    pub fn init_private(root: &Path) -> Result<Initialised> {
+        match WorkTree::find(&root.join(MEMORY_FOLDER)) {
+            Lookup::Found(tree) if !tree.tracked(&[""])?.is_empty() => {
+                let message = format!("git tracks files of `{MEMORY_FOLDER}`, so this memory is shared already");
+                let hint = "`ralph-memory init --own` makes a memory of your own, which is searched in every project";
+                return Err(Error::unusable(message, hint));
+            }
+            Lookup::Refused(reason) => return Err(Error::Git { command: "rev-parse".to_owned(), reason }),
+            Lookup::Found(_) | Lookup::NoGit | Lookup::NoWorkTree => {}
+        }
+        let initialised = workspace::init(root)?;
+        workspace::hide_from_git(root)?;
+        Ok(initialised)
     }
 
     /// Returns whether git ignores the memory in `root`.
     pub fn is_private(root: &Path) -> bool {
-        WorkTree::containing(&root.join(".ralph")).and_then(|tree| tree.is_excluded()).unwrap_or(false)
-    }
-
-    /// Returns the list in which [`Memory::init_private`] made git ignore the memory in `root`.
-    #[doc(hidden)]
-    pub fn excluded_by(root: &Path) -> Option<PathBuf> {
-        WorkTree::containing(&root.join(".ralph")).and_then(|tree| tree.excluding()).ok()?
+        let Lookup::Found(tree) = WorkTree::find(&root.join(MEMORY_FOLDER)) else { return false };
+        tree.ignored(&["config.toml"]).is_ok_and(|ignored| !ignored.is_empty())
     }
 
     /// Returns the nearest folder above `folder` that holds a memory, whoever owns it: commands in `folder` use that

@@ -9,14 +9,16 @@ use serde::Serialize;
 
 use crate::error::Result;
 use crate::settings;
-use crate::store::{Created, Store};
+use crate::store::{Created, Store, write_file};
 
 /// The name of the settings file in `.ralph/`.
 pub(crate) const CONFIG: &str = "config.toml";
+/// The file with what git ignores in `.ralph/`.
+pub(crate) const IGNORE: &str = ".gitignore";
 /// The files of a new memory.
 static TEMPLATE: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/knowledge-template");
 /// Names in the template that would have an effect there, and their names in a memory.
-const RENAMED: [(&str, &str); 2] = [("gitignore", ".gitignore"), ("gitattributes", ".gitattributes")];
+const RENAMED: [(&str, &str); 2] = [("gitignore", IGNORE), ("gitattributes", ".gitattributes")];
 /// The folders of entries, which git does not keep while they are empty.
 const FOLDERS: [&str; 3] = ["knowledge", "journal", "archive"];
 
@@ -74,4 +76,24 @@ pub(crate) fn init(root: &Path) -> Result<Initialised> {
     }
     (done.skills_moved, done.skills_left) = store.move_skills()?;
     Ok(done)
+}
+
+/// Adds the line `*` to the memory's `.gitignore`, where it is not the last rule. What a person wrote there stays.
+///
+/// # Errors
+///
+/// Those of [`write_file`], and [`Error::Io`](crate::error::Error::Io) if the file cannot be read.
+pub(crate) fn hide_from_git(root: &Path) -> Result<()> {
+    let store = Store::open(root)?;
+    let path = store.memory().join(IGNORE);
+    let mut rules = store.read(IGNORE).map_err(|unreadable| unreadable.into_error(&path))?.bytes;
+    let is_rule = |line: &&[u8]| !line.is_empty() && !line.starts_with(b"#");
+    if rules.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii_end).rfind(is_rule) == Some(b"*") {
+        return Ok(());
+    }
+    if rules.last().is_some_and(|last| *last != b'\n') {
+        rules.push(b'\n');
+    }
+    rules.extend_from_slice(b"# This memory is its user's own.\n*\n");
+    write_file(&path, &rules)
 }

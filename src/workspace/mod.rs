@@ -34,7 +34,7 @@ pub(crate) use entries::{current_id, live_entry, no_such_entry, unlisted};
 pub use freshness::Rebuilt;
 pub(crate) use freshness::{Opened, View};
 pub use init::Initialised;
-pub(crate) use init::{CONFIG, init};
+pub(crate) use init::{CONFIG, IGNORE, hide_from_git, init};
 pub(crate) use layers::{Layer, read_config};
 pub(crate) use locking::EntryLock;
 pub use merge_driver::MergeDriverRegistration;

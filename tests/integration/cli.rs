@@ -134,42 +134,51 @@ fn init_inside_of_a_memory_requires_here() {
     assert!(base.at("src/.ralph/config.toml").exists());
 }
 
-/// A private memory in a repository that a team shares: nothing of it is in `git status`, and no file of the project changes.
+/// A private memory in a repository that a team shares: nothing of it is in `git status`, whatever the rules of the project say.
 #[test]
 fn a_private_memory_is_invisible_to_the_team() {
     let base = TestBase::without_memory();
-    base.with(["init", "--private"]).run().says(6, "the memory is not in a work tree");
-    assert_eq!(base.files(""), [""; 0], "nothing was created");
     git(&base, &["init", "--quiet"]);
-    base.write("lib [x]/a.rs", "").write("CLAUDE.md", "ours\n");
+    base.write("lib [x]/a.rs", "").write("CLAUDE.md", "ours\n").write(".gitignore", "!*.md\n!.ralph/**\n");
     git(&base, &["add", "--all"]);
     git(&base, &["commit", "--quiet", "--message", "first"]);
-    let exclude = base.at(".git/info/exclude");
-    fs::create_dir_all(exclude.parent().unwrap()).unwrap();
-    fs::write(&exclude, "*.log").unwrap();
-    for (folder, line) in [("", "*.log\n/.ralph/\n"), ("lib [x]", "*.log\n/.ralph/\n/lib \\[x]/.ralph/\n")] {
-        let init = |arguments: &[&str]| base.with(arguments).folder(base.at(folder)).run();
-        let said = init(&["init", "--private", "--here"]).answer(0);
-        assert!(said.starts_with("git ignores .ralph in this clone, by ") && !said.contains("commit"), "{said}");
-        assert_eq!(fs::read_to_string(&exclude).unwrap(), line);
-        init(&["add", "A fact", "--tags", "x", "--body", "It holds.", "--json"]).json(0);
-        assert_eq!(git(&base, &["status", "--porcelain"]), "", "{folder}");
-        assert_eq!(init(&["init", "--private"]).answer(0), "nothing to do: the memory is complete\n");
-        assert_eq!(fs::read_to_string(&exclude).unwrap(), line);
+    git(&base, &["worktree", "add", "--quiet", "../linked"]);
+    // A person has a rule there already, which stays.
+    base.write("../linked/.ralph/.gitignore", "!mine.md");
+    let said = "git ignores .ralph, by the line `*` in .ralph/.gitignore\n";
+    for folder in [".", "lib [x]", "../linked"] {
+        let run = |arguments: &[&str]| base.with(arguments).folder(base.at(folder)).run();
+        let in_git = |arguments: &[&str]| git(&base, &[&["-C", base.at(folder).to_str().unwrap()], arguments].concat());
+        let made = run(&["init", "--private", "--here"]).answer(0);
+        assert!(made.starts_with(said) && !made.contains("commit"), "{made}");
+        run(&["add", "A fact", "--tags", "x", "--body", "It holds.", "--json"]).json(0);
+        base.write(&format!("{folder}/.ralph/knowledge/mine.md"), "---\ntitle: Mine\ntags: [x]\n---\n\nIt is.\n");
+        assert_eq!(in_git(&["status", "--porcelain", "--untracked-files=all", "."]), "", "{folder}");
+        assert_eq!(run(&["init", "--private"]).answer(0), said);
+        let rules = base.read(&format!("{folder}/.ralph/.gitignore"));
+        assert_eq!(rules.matches("*\n").count(), 1 + rules.matches(".tmp-*\n").count(), "{rules}");
+        assert_eq!(rules.starts_with("!mine.md\n"), folder == "../linked", "{rules}");
+        let checked =
+            base.with(["check", "--strict"]).folder(base.at(folder)).env("PATH", std::env::var_os("PATH").unwrap());
+        checked.run().says(0, "git ignores the entries");
     }
     // Clients are connected by files of the person's home.
     let setup = base.run(["setup", "claude", "--dry-run", "--json"]).json(0);
     assert_eq!(setup["scope"], "user", "{setup}");
     base.run(["setup", "claude", "--yes", "--json"]).json(0);
     assert_eq!(git(&base, &["status", "--porcelain"]), "");
+    // Without git, the line is there for later.
+    let later = TestBase::without_memory();
+    assert!(later.run(["init", "--private"]).answer(0).starts_with(said));
+    git(&later, &["init", "--quiet"]);
+    assert_eq!(git(&later, &["status", "--porcelain"]), "");
     // What the team has already stays theirs.
     let shared = TestBase::new();
+    let rules = shared.read(".ralph/.gitignore");
     git(&shared, &["init", "--quiet"]);
-    git(&shared, &["add", "--all"]);
+    git(&shared, &["add", "--force", ".ralph/README.md"]);
     shared.run(["init", "--private"]).says(2, "git tracks files of `.ralph`, so this memory is shared already");
-    git(&shared, &["rm", "-r", "--cached", "--quiet", "."]);
-    shared.write(".gitignore", "!/.ralph/\n");
-    shared.run(["init", "--private"]).says(6, "it includes `.ralph` again");
+    assert_eq!(shared.read(".ralph/.gitignore"), rules);
 }
 
 /// Seen in 0.1.0: `--root src` and `--root .ralph` reported that there was no memory above either.

@@ -1132,7 +1132,6 @@ fn a_person_leaves_with_everything_or_reads_what_stays() {
         &[
             "deleted  .cursor",
             "stays: the memory, 2 entries; `rm -r ",
-            ".git/info/exclude` that hides the memory from git; remove the line after the memory",
             "stays: the connections of every project to Claude Code; `ralph-memory setup --remove --scope user` removes",
             "stays: your settings; `rm -r ",
             "stays: your key, and attempts that could not be recorded, of all projects; `rm -r ",

@@ -25,7 +25,7 @@ pub(crate) struct InitArgs {
     /// Create a memory here even if commands in this folder already use the memory of a parent folder
     #[arg(long)]
     here: bool,
-    /// Keep the memory to yourself: git ignores it in this clone, by `.git/info/exclude`, and no file of the project changes
+    /// Keep the memory to yourself: git ignores it, by the line `*` in `.ralph/.gitignore`, and no file of the project changes
     #[arg(long)]
     private: bool,
 }
@@ -44,15 +44,14 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &InitArgs) -> anyhow
             "commands in this folder use that memory; `ralph-memory init --here` makes another one for this folder";
         return Err(UsageError::new(message, hint).into());
     }
-    let (initialised, excluded) =
-        if args.private { Memory::init_private(&root)? } else { (Memory::init(&root)?, None) };
+    let initialised = if args.private { Memory::init_private(&root)? } else { Memory::init(&root)? };
     let problems: Vec<Problem> = foreign_owner(globals).into_iter().collect();
     if ui.json {
         ui.json(&initialised, &problems)?;
         return Ok(Exit::Done);
     }
-    if let Some(list) = &excluded {
-        ui.line(format_args!("git ignores .ralph in this clone, by {}", list.display()))?;
+    if args.private {
+        ui.line("git ignores .ralph, by the line `*` in .ralph/.gitignore")?;
     }
     for path in &initialised.created {
         let explanation =
@@ -67,11 +66,13 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &InitArgs) -> anyhow
     for skill in &initialised.skills_left {
         ui.warn(&format!("left .ralph/skills/{skill} where it is: .claude/skills/ already has a skill of that name"));
     }
-    if initialised == Initialised::default() && excluded.is_none() {
-        ui.line("nothing to do: the memory is complete")?;
+    if initialised == Initialised::default() {
+        if !args.private {
+            ui.line("nothing to do: the memory is complete")?;
+        }
         return Ok(Exit::Done);
     }
-    let scope = if Memory::is_private(&root) { SetupScope::User } else { SetupScope::Project };
+    let scope = if args.private || Memory::is_private(&root) { SetupScope::User } else { SetupScope::Project };
     let clients = setup::in_project(root)?.found(scope);
     let commit = if scope == SetupScope::Project { "; commit `.ralph` beside the code" } else { "" };
     if clients.is_empty() {

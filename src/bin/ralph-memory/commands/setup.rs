@@ -327,10 +327,6 @@ fn remaining(setup: &Setup, scope: SetupScope, memory: Option<&Memory>) -> anyho
         }
         let entries = count(counts.knowledge + counts.journal + counts.archive, "entry");
         stays(format!("the memory, {entries}"), remove(&root.join(".ralph")));
-        if let Some(list) = Memory::excluded_by(root) {
-            let removal = "remove the line after the memory".to_owned();
-            stays(format!("a line of `{}` that hides the memory from git", list.display()), removal);
-        }
     }
     for other in SetupScope::ALL.iter().copied().filter(|other| *other != scope) {
         let connected = setup.set_up(other);
