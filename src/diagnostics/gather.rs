@@ -2,19 +2,14 @@
 //!
 //! It changes nothing and leaves the judging to [`doctor`](mod@super::doctor).
 
-use chrono::TimeDelta;
-
 use super::doctor::{GitFacts, IndexFacts, MemoryFacts};
 use crate::git::{Lookup, WorkTree};
 use crate::index;
 use crate::index::catalog::{self, Area};
 use crate::search::semantic::{self, SemanticStatus};
 use crate::sessions::{hook_log, tool_time};
-use crate::system;
 use crate::workspace::{CONFIG, Workspace};
 
-/// How far ahead of the clock a file's time may be: another machine's clock, or another time zone.
-const AHEAD: TimeDelta = TimeDelta::days(1);
 /// The folders that hold entries.
 const ENTRIES: [&str; 3] = ["knowledge", "journal", "archive"];
 /// The folders that git should ignore, since they belong to one machine.
@@ -22,7 +17,6 @@ pub(super) const MACHINE_FOLDERS: [&str; 2] = ["cache", "state"];
 
 /// Returns the facts. The servers of semantic search were asked before.
 pub(super) fn facts(workspace: &Workspace, semantic: SemanticStatus) -> MemoryFacts {
-    let latest = workspace.now().checked_add_signed(AHEAD).and_then(|latest| latest.timestamp_nanos_opt());
     let store = &workspace.store;
     let indexes = [("live", Area::Live), ("archive", Area::Archive)];
     MemoryFacts {
@@ -35,10 +29,9 @@ pub(super) fn facts(workspace: &Workspace, semantic: SemanticStatus) -> MemoryFa
         cache: store.folder_state("cache"),
         indexes: indexes.map(|(name, area)| (name, index_facts(workspace, area))).into(),
         old_caches: old_caches(workspace),
-        survey: store.survey(latest.unwrap_or(i64::MAX)),
+        survey: store.survey(),
         lock: store.lock_state(),
         cache_lock: store.cache_lock_state(),
-        watches: system::watch_limits(),
         git: git_facts(workspace),
         semantic,
         hooks: hook_log(workspace),
@@ -123,7 +116,7 @@ mod tests {
         let CheckReport { problems, total, files, ok } = memory.check();
         assert_eq!((problems, total, files), (Vec::new(), Tally::default(), 0));
         assert!(ok.iter().all(|part| part.hint.is_empty() && part.severity == Severity::Notice), "{ok:?}");
-        for code in "settings entries state cache index old-caches leftovers lock git clock hooks".split(' ') {
+        for code in "settings entries state cache index old-caches leftovers lock git hooks".split(' ') {
             assert!(ok.iter().any(|part| part.code == code), "{code}");
         }
     }
@@ -163,13 +156,6 @@ mod tests {
         assert_eq!(found(&memory, "leftovers"), [left]);
         memory.rebuild_index().unwrap();
         assert_eq!(found(&memory, "old-caches"), [old]);
-        assert_eq!(found(&memory, "clock"), ["Ok no file has a time in the future"]);
-        let past = std::time::SystemTime::now() - std::time::Duration::from_secs(2 * 24 * 3600);
-        let memory = Memory::open(folder.path()).unwrap().with_clock(move || past);
-        assert_eq!(
-            found(&memory, "clock"),
-            ["Ok 1 file with a time in the future: `.ralph/knowledge/a.md`; set the clock right, and `touch` them"]
-        );
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Examines the state of the folder without changing anything: who holds the locks, which folders are writable, what a
 //! crash left.
 
-use std::fs::{Metadata, TryLockError};
+use std::fs::TryLockError;
 use std::io;
 use std::path::Path;
 
@@ -13,7 +13,6 @@ use super::lock::{Guarded, LOCK, holder};
 use super::name::is_conflict;
 use super::sweep::is_alive;
 use super::temp::Leftover;
-use crate::system::posix::MetadataExt as _;
 use crate::system::posix::fs::{Access, AtFlags, accessat};
 use crate::system::posix::slashed;
 
@@ -79,8 +78,6 @@ pub struct Survey {
     pub leftovers: Paths,
     /// Versions that another program saved during a write, kept in the archive for a person to look at.
     pub conflicts: Paths,
-    /// Entry files that were changed after the given time.
-    pub changed_later: Paths,
     /// Folders that could not be listed.
     pub closed: Paths,
 }
@@ -127,9 +124,8 @@ impl Store {
         }
     }
 
-    /// Examines the metadata of every file, and opens none. `latest`, in nanoseconds since 1970, is the time after
-    /// which none should have changed.
-    pub fn survey(&self, latest: i64) -> Survey {
+    /// Examines the name of every file, and opens none.
+    pub fn survey(&self) -> Survey {
         let mut survey = Survey::default();
         let walk = WalkDir::new(self.memory()).min_depth(1).max_depth(MAX_DEPTH).follow_root_links(false);
         let is_ours = |entry: &DirEntry| {
@@ -138,7 +134,7 @@ impl Store {
         };
         for found in walk.into_iter().filter_entry(is_ours) {
             match found {
-                Ok(found) => survey.look_at(self.memory(), &found, latest),
+                Ok(found) => survey.look_at(self.memory(), &found),
                 Err(error) if error.io_error().is_some_and(is_missing) => {}
                 Err(error) => {
                     if let Some(path) = error.path().and_then(|path| below(self.memory(), path)) {
@@ -157,7 +153,7 @@ fn below(memory: &Path, path: &Path) -> Option<String> {
 }
 
 impl Survey {
-    fn look_at(&mut self, memory: &Path, found: &DirEntry, latest: i64) {
+    fn look_at(&mut self, memory: &Path, found: &DirEntry) {
         let holds_entries = |path: &str| !path.starts_with("state") && !path.starts_with("cache");
         let Some(path) = below(memory, found.path()) else {
             self.folders += usize::from(found.file_type().is_dir());
@@ -174,16 +170,8 @@ impl Survey {
             }
             return;
         }
-        if found.depth() == 1 || !holds_entries(&path) {
-            return;
-        }
-        if is_conflict(name) {
-            self.conflicts.add(path.clone());
-        }
-        let is_later =
-            |stat: Metadata| stat.mtime().saturating_mul(1_000_000_000).saturating_add(stat.mtime_nsec()) > latest;
-        if name.strip_suffix(".md").is_some() && found.metadata().is_ok_and(is_later) {
-            self.changed_later.add(path);
+        if found.depth() > 1 && holds_entries(&path) && is_conflict(name) {
+            self.conflicts.add(path);
         }
     }
 }

@@ -156,12 +156,6 @@ fn is_in_mask(status: &str, signal: i32) -> bool {
     signal > 0 && mask.checked_shr(signal.unsigned_abs() - 1).unwrap_or(0) & 1 == 1
 }
 
-/// Returns how many folders a user may watch, and in how many programs; `None` if the system has no such limits.
-pub(crate) fn watch_limits() -> Option<(u64, u64)> {
-    let number = |name: &str| proc(&format!("sys/fs/inotify/{name}"))?.trim().parse().ok();
-    Some((number("max_user_watches")?, number("max_user_instances")?))
-}
-
 /// Reads a file below `/proc`.
 fn proc(path: &str) -> Option<String> {
     if is_portable() { None } else { fs::read_to_string(format!("/proc/{path}")).ok() }

@@ -28,14 +28,12 @@ pub(crate) struct MemoryFacts {
     pub indexes: Vec<(&'static str, IndexFacts)>,
     /// Indexes and catalogs of other versions, relative to `.ralph/`.
     pub old_caches: Vec<String>,
-    /// What a survey of all files found; a file counts as changed in the future from a day ahead on.
+    /// What a survey of all files found.
     pub survey: Survey,
     /// The lock of the entry files.
     pub lock: LockState,
     /// The lock of the cache.
     pub cache_lock: LockState,
-    /// How many folders a user may watch, in all programs together, and in how many programs; where Linux says so.
-    pub watches: Option<(u64, u64)>,
     /// What git says of the folder.
     pub git: GitFacts,
     /// Whether semantic search works.

@@ -15,7 +15,7 @@ use crate::error::{Problem, Severity};
 use crate::search::semantic::SemanticStatus;
 use crate::settings::FORMAT;
 use crate::store::{LockState, Paths};
-use crate::text::{count, printed_command};
+use crate::text::count;
 
 pub(super) use self::facts::{GitFacts, IndexFacts, MemoryFacts};
 use self::finding::{are, error, named, ok, warning};
@@ -41,9 +41,7 @@ pub(super) fn judge(facts: &MemoryFacts) -> Vec<Problem> {
     ));
     findings.push(lock("lock", "entries are", &facts.lock));
     findings.push(lock("cache-lock", "the index is", &facts.cache_lock));
-    findings.extend(facts.watches.map(|watches| watching(watches, survey.folders)));
     findings.extend(git(&facts.git));
-    findings.push(clock(&survey.changed_later));
     findings.push(semantic(&facts.semantic));
     findings.push(hooks(&facts.hooks, facts.tool_time));
     findings
@@ -113,25 +111,6 @@ fn lock(code: &str, guarded: &str, state: &LockState) -> Problem {
     }
 }
 
-fn watching((limit, instances): (u64, u64), folders: usize) -> Problem {
-    let message = format!("{} to watch; a user may watch {limit}, in {instances} programs", count(folders, "folder"));
-    if instances == 0 || folders as u64 > limit {
-        let wanted = (folders as u64).saturating_mul(2).max(524_288);
-        let sysctl = "sudo sysctl fs.inotify.max_user_watches=NUMBER fs.inotify.max_user_instances=512";
-        return warning("watching", message, printed_command(sysctl, &[("NUMBER", &wanted.to_string())]));
-    }
-    ok("watching", message)
-}
-
-/// Says which files have a time in the future: they are read at each scan, and nothing is wrong with them.
-fn clock(paths: &Paths) -> Problem {
-    if paths.count == 0 {
-        return ok("clock", "no file has a time in the future");
-    }
-    let (files, named) = (count(paths.count, "file"), named(paths));
-    ok("clock", format!("{files} with a time in the future: {named}; set the clock right, and `touch` them"))
-}
-
 /// A failure without a known fix is a warning, too.
 fn semantic(status: &SemanticStatus) -> Problem {
     let SemanticStatus { wanted, active, detail, fix } = status;
@@ -161,7 +140,6 @@ mod tests {
             survey: Survey { folders: 2, ..Survey::default() },
             lock: LockState::Free,
             cache_lock: LockState::Free,
-            watches: Some((100, 128)),
             git: work_tree(Uncommitted::default()),
             semantic: SemanticStatus { wanted: false, active: false, detail: "RAG: off".to_owned(), fix: None },
             hooks: crate::sessions::HookLog::default(),
@@ -206,9 +184,8 @@ mod tests {
     fn a_healthy_memory_is_reported_as_ok() {
         check(|_| {}, &[]);
         let codes: Vec<_> = judge(&facts()).into_iter().map(|finding| finding.code).collect();
-        let all = "settings entries state cache index old-caches leftovers conflicts lock cache-lock watching git-ignore git-commit merge-driver clock semantic hooks";
+        let all = "settings entries state cache index old-caches leftovers conflicts lock cache-lock git-ignore git-commit merge-driver semantic hooks";
         assert_eq!(codes.join(" "), all);
-        check(|facts| facts.watches = None, &[]);
         check(|facts| facts.git = GitFacts::NoWorkTree, &[]);
         check(|facts| facts.git = GitFacts::Missing, &[]);
     }
@@ -269,10 +246,6 @@ mod tests {
         check(|facts| facts.survey.leftovers = paths(1), &left(one));
         let many = "30 temporary files that a crash left: `.ralph/a`, `.ralph/b`, `.ralph/c`, …";
         check(|facts| facts.survey.leftovers = paths(30), &left(many));
-        let future = "3 files with a time in the future: `.ralph/a`, `.ralph/b`, `.ralph/c`; set the clock right, and \
-                      `touch` them";
-        assert_eq!(clock(&paths(3)).message, future);
-        check(|facts| facts.survey.changed_later = paths(3), &[]);
         let old = "1 cache of other versions of this program: `.ralph/cache/index-0`";
         check(|facts| facts.old_caches = vec!["cache/index-0".to_owned()], &[("old-caches", WARNING, old)]);
     }
@@ -286,16 +259,6 @@ mod tests {
         check(|facts| facts.cache_lock = held(None), &[("cache-lock", WARNING, index)]);
         let unknown = "it is unknown whether entries are being written: why";
         check(|facts| facts.lock = LockState::Unknown("why".to_owned()), &[("lock", WARNING, unknown)]);
-    }
-
-    #[test]
-    fn folders_over_the_limit_of_watches_are_reported() {
-        let detail = "101 folders to watch; a user may watch 100, in 128 programs";
-        check(|facts| facts.survey.folders = 100, &[]);
-        check(|facts| facts.survey.folders = 101, &[("watching", WARNING, detail)]);
-        let none = "2 folders to watch; a user may watch 100, in 0 programs";
-        let instances = |facts: &mut MemoryFacts| facts.watches = Some((100, 0));
-        check(instances, &[("watching", WARNING, none)]);
     }
 
     #[test]

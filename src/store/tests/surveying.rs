@@ -2,17 +2,12 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
-use std::time::{Duration, SystemTime};
 
 use super::{Fixture, walk};
 use crate::store::{FolderState, LockState, Paths};
 
 /// The id of a process that cannot exist.
 const DEAD: u32 = u32::MAX;
-
-fn nanoseconds(time: SystemTime) -> i64 {
-    i64::try_from(time.duration_since(SystemTime::UNIX_EPOCH).unwrap().as_nanos()).unwrap()
-}
 
 #[test]
 fn a_survey_creates_no_locks() {
@@ -63,13 +58,6 @@ fn a_survey_lists_oddities_and_changes_nothing() {
     let folders = ["knowledge/a/", "state/", "cache/index/", ""];
     fixture.put_all(folders.iter().flat_map(|path| [&dead, &alive].map(|name| format!("{path}{name}"))), "x");
     fixture.put_all(["knowledge/now.md", "journal/run-1/0001.md"], "x");
-    let ahead = ["cache/ahead.md", "knowledge/ahead.md", "archive/knowledge/ahead.md"];
-    fixture.put_all(ahead, "x");
-    let now = SystemTime::now();
-    for path in ahead {
-        let file = fs::File::options().write(true).open(fixture.store.memory().join(path)).unwrap();
-        file.set_modified(now + Duration::from_secs(100)).unwrap();
-    }
     fixture.link("../..", "knowledge/loop");
     fixture.fifo("knowledge/fifo.md");
     let all = || {
@@ -80,14 +68,12 @@ fn a_survey_lists_oddities_and_changes_nothing() {
     };
     let before = all();
 
-    let survey = fixture.store.survey(nanoseconds(now + Duration::from_secs(50)));
+    let survey = fixture.store.survey();
     let leftovers: Vec<String> =
         ["", "cache/index/", "knowledge/a/", "state/"].map(|path| format!("{path}{dead}")).into();
     assert_eq!(survey.leftovers, Paths { named: leftovers, count: 4 });
-    let ahead = vec!["archive/knowledge/ahead.md".to_owned(), "knowledge/ahead.md".to_owned()];
-    assert_eq!(survey.changed_later, Paths { named: ahead, count: 2 });
-    // knowledge, knowledge/a, journal, journal/run-1, archive, archive/knowledge
-    assert_eq!((survey.folders, survey.closed.count), (6, 0));
+    // knowledge, knowledge/a, journal, journal/run-1
+    assert_eq!((survey.folders, survey.closed.count), (4, 0));
     assert_eq!(all(), before);
 }
 
@@ -97,5 +83,5 @@ fn of_many_paths_the_first_are_listed() {
     let mut all: Vec<String> = (0..30).map(|at| format!("knowledge/.tmp-{DEAD}-{at:016x}")).collect();
     fixture.put_all(&all, "x");
     all.truncate(20);
-    assert_eq!(fixture.store.survey(i64::MAX).leftovers, Paths { named: all, count: 30 });
+    assert_eq!(fixture.store.survey().leftovers, Paths { named: all, count: 30 });
 }
