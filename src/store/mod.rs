@@ -7,7 +7,6 @@
 
 mod anchor;
 #[cfg(target_os = "linux")]
-mod attributes;
 mod cache;
 mod clone;
 mod common;

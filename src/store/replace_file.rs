@@ -33,8 +33,8 @@ pub(super) enum ExchangeResult<'a> {
 }
 
 /// Replaces the bytes of a file in this folder, if they are `expected`, with `new`, and makes that durable. Its mode
-/// and its extended attributes stay the same, and so does its owner if the system allows it. `step` is called after
-/// each step; an error from it ends the replacement if nothing has been exchanged yet.
+/// stays the same, and so does its owner if the system allows it. `step` is called after each step; an error from it ends
+/// the replacement if nothing has been exchanged yet.
 ///
 /// If the file system cannot exchange names, the last step is a plain rename right after the check.
 ///

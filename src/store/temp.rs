@@ -42,7 +42,7 @@ pub(super) enum Access<'a> {
     New,
     /// At most those whom both this mode and the umask allow.
     Mode(Mode),
-    /// The same as for this open file: its mode, its extended attributes, and its owner if the system allows it.
+    /// The same as for this open file: its mode, and its owner if the system allows it.
     Like(&'a File),
 }
 
@@ -129,7 +129,8 @@ fn make_like(file: &File, old: &File) -> io::Result<()> {
     }
     #[cfg(target_os = "linux")]
     if !system::is_portable() {
-        super::attributes::copy_attributes(old, file)?;
+        // The folder may give new files an access control list, and so give others access.
+        let _ = crate::system::posix::fs::fremovexattr(file, "system.posix_acl_access");
     }
     let mode = like.st_mode & 0o7777;
     // Set the mode after the owner, because `chown` clears some bits, and after the access control list, which sets

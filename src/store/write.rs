@@ -87,7 +87,7 @@ impl Store {
     }
 
     /// Replaces the bytes of the file at `path`, if they are `expected`, with `new`, and makes that durable. Its mode
-    /// and its extended attributes stay the same, and so does its owner if the system allows it.
+    /// stays the same, and so does its owner if the system allows it.
     ///
     /// The file is checked again when the new bytes are on the disk, and then the two exchange names. So a version that
     /// was saved even after that check is not lost: it is kept in the archive as `<stem>.conflict-<now>.md`. If the

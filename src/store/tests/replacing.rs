@@ -276,36 +276,6 @@ fn access_list() -> Vec<u8> {
     [2_u32.to_le_bytes().to_vec(), entries.concat()].concat()
 }
 
-#[cfg(all(target_os = "linux", not(feature = "portable")))]
-#[test]
-fn keeps_what_people_and_the_system_keep_beside_the_bytes() {
-    use rustix::fs::{XattrFlags, getxattr, setxattr};
-
-    let large = "x".repeat(2_000);
-    let all = [
-        ("user.reviewed", b"by me".to_vec()),
-        ("user.large", large.into()),
-        ("system.posix_acl_access", access_list()),
-    ];
-    for abilities in ALL_ABILITIES {
-        let fixture = Fixture::with(abilities);
-        fixture.put(A, "old");
-        let path = fixture.store.memory().join(A);
-        let has = |name: &str| {
-            let mut buffer = [0; 4_096];
-            getxattr(&path, name, &mut buffer).ok().map(|size| buffer[..size].to_vec())
-        };
-        // A file system without them keeps none.
-        let set = all.iter().filter(|(name, value)| setxattr(&path, *name, value, XattrFlags::empty()).is_ok());
-        let set: Vec<_> = set.map(|(name, _)| (*name, has(name))).collect();
-        let mode = fs::metadata(&path).unwrap().mode();
-        fixture.store.replace(&fixture.lock(), A, b"old", b"new", now()).unwrap();
-        assert_eq!(fixture.text(A), "new");
-        assert_eq!(set.iter().map(|(name, _)| (*name, has(name))).collect::<Vec<_>>(), set);
-        assert_eq!(fs::metadata(&path).unwrap().mode(), mode);
-    }
-}
-
 /// The folder lets another user read its new files, and this one is older, or was taken from that user.
 #[cfg(all(target_os = "linux", not(feature = "portable")))]
 #[test]
