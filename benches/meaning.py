@@ -76,7 +76,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([sys.executable, os.path.join(HERE, "corpus.py"), folder, "--entries", str(a.entries), "--seed", str(a.seed)], check=True,
                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        plain = {k: v for k, v in os.environ.items() if not k.startswith("RALPH_")}
+        plain = {k: v for k, v in os.environ.items() if not k.startswith("RALPH_")} | {"XDG_DATA_HOME": os.devnull}
         meant = plain | {"RALPH_MEMORY_OLLAMA__URL": f"http://127.0.0.1:{server.server_address[1]}", "RALPH_MEMORY_SEMANTIC__MIN_SCORE": "0"}
         binary = [a.binary, "--root", folder]
         words, texts = timed([*binary, "index", "--rebuild"], plain), timed([*binary, "index"], meant)

@@ -185,7 +185,8 @@ def read_golden(folder, options):
 class Program:
     def __init__(self, binary, extra, settings=()):
         self.binary, self.extra = binary, extra
-        self.env = {k: v for k, v in os.environ.items() if not k.startswith("RALPH_")}
+        # A person's own memory would be searched, too.
+        self.env = {k: v for k, v in os.environ.items() if not k.startswith("RALPH_")} | {"XDG_DATA_HOME": os.devnull}
         for key, value in (s.split("=", 1) for s in settings):
             self.env["RALPH_MEMORY_" + key.replace(".", "__").upper()] = value
         self.failures, self.problems = [], []

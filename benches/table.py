@@ -69,7 +69,7 @@ class Run:
 class Spawner:
     def __init__(self, scratch):
         self.out, self.err = os.path.join(scratch, "out"), os.path.join(scratch, "err")
-        env = {k: v for k, v in os.environ.items() if not k.startswith("RALPH_")}
+        env = {k: v for k, v in os.environ.items() if not k.startswith("RALPH_")} | {"XDG_DATA_HOME": os.devnull}
         self.process = subprocess.Popen([sys.executable, "-I", "-S", "-c", SPAWNER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=env)
 
     def __call__(self, *argv, ok=(0,), keep=False):

@@ -143,7 +143,7 @@ mod tests {
 
     #[test]
     fn leftovers_are_listed() {
-        let (folder, memory) = memory(&[
+        let (_folder, memory) = memory(&[
             ("cache/index-0/meta.json", ""),
             ("cache/catalog-v0/x", ""),
             ("knowledge/.tmp-4294967295-0123456789abcdef", "x"),

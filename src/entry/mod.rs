@@ -137,7 +137,8 @@ impl Id {
     }
 
     /// Returns the id as an entry of a layer is named here: after the layer's name.
-    pub(crate) fn in_layer(&self, layer: &str) -> Id {
+    #[doc(hidden)]
+    pub fn in_layer(&self, layer: &str) -> Id {
         Id(format!("{layer}:{self}"))
     }
 

@@ -20,7 +20,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
-use crate::store::SourceFiles;
+use crate::store::{SourceFiles, git_dir};
 use crate::system::posix::os_string;
 use call::{GitCall, index_settings};
 use object::{ObjectName, SHA1, SHA256};
@@ -262,6 +262,11 @@ impl WorkTree {
         let off = |filter: &String| ["clean=", "process=", "required=false"].map(|end| format!("{filter}.{end}"));
         Ok(([index_settings(), filters.iter().flat_map(off).collect()].concat(), has_modes))
     }
+}
+
+/// Returns the top of the work tree that contains `folder`, as its files show it, else the folder itself. Starts no git.
+pub(crate) fn top_of(folder: &Path) -> &Path {
+    folder.ancestors().find(|folder| git_dir(folder).is_some()).unwrap_or(folder)
 }
 
 /// Returns the folder from which the search for the work tree of `folder` starts.

@@ -25,7 +25,7 @@ use crate::error::{Error, Result};
 use crate::git::{Lookup, WorkTree};
 use crate::search::semantic::SemanticMemory;
 use crate::settings::{Origin, Settings};
-use crate::store::{Store, Trust};
+use crate::store::{Store, Trust, check_own_memory};
 use crate::text::secret;
 use crate::workspace::{self, LOCK_TIMEOUT, Workspace, read_config};
 
@@ -80,7 +80,7 @@ pub use crate::timeline::{
 #[doc(hidden)]
 pub use crate::workspace::watch::{FileChanges, WatchEvent, WatchHandle, WatchMode};
 #[doc(hidden)]
-pub use crate::workspace::{Activity, Initialised, MergeDriverRegistration, Rebuilt, Step, Work};
+pub use crate::workspace::{Activity, Initialised, MergeDriverRegistration, OWN, Rebuilt, Step, Work};
 
 /// The memory in one `.ralph/` folder.
 ///
@@ -125,7 +125,7 @@ impl Memory {
     pub fn init_private(root: &Path) -> Result<Initialised> {
         match WorkTree::find(&root.join(MEMORY_FOLDER)) {
             Lookup::Found(tree) if !tree.tracked(&[""])?.is_empty() => {
-                let message = format!("git tracks files of `{MEMORY_FOLDER}`, so this memory is shared already");
+                let message = "git tracks files of `.ralph`, so this memory is shared already".to_owned();
                 let hint = "`ralph-memory init --own` makes a memory of your own, which is searched in every project";
                 return Err(Error::unusable(message, hint));
             }
@@ -135,6 +135,26 @@ impl Memory {
         let initialised = workspace::init(root)?;
         workspace::hide_from_git(root)?;
         Ok(initialised)
+    }
+
+    /// Creates the missing parts of a person's own memory in `folder`, with mode 0700.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Memory::init`], and of [`Memory::check_own`] if there is something of that name.
+    #[doc(hidden)]
+    pub fn init_own(folder: &Path) -> Result<Initialised> {
+        workspace::init_own(folder)
+    }
+
+    /// Fails if a person's own memory in `folder` could be another user's.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unusable`] if the folder is a link or belongs to another user, and [`Error::Io`].
+    #[doc(hidden)]
+    pub fn check_own(folder: &Path) -> Result<()> {
+        check_own_memory(folder)
     }
 
     /// Returns whether git ignores the memory in `root`.
@@ -236,6 +256,7 @@ impl Memory {
             settings_problems: problems,
             clock: Arc::new(SystemTime::now),
             observer: None,
+            own: None,
             lock_timeout: LOCK_TIMEOUT,
             is_hurried: false,
             unchanged: None,
@@ -263,6 +284,24 @@ impl Memory {
     #[must_use]
     pub fn with_lock_timeout(mut self, timeout: Duration) -> Memory {
         self.workspace.lock_timeout = timeout;
+        self
+    }
+
+    /// Reads a person's own memory in this folder beside this one, if it exists, as a layer named `own`.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn beside_own(mut self, folder: Option<PathBuf>) -> Memory {
+        self.workspace.own = folder.filter(|folder| folder.symlink_metadata().is_ok());
+        self
+    }
+
+    /// Sends no text to a server, whatever the settings say.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn without_servers(mut self) -> Memory {
+        self.workspace.settings.qdrant.url.clear();
+        self.workspace.settings.ollama.url.clear();
+        self.semantic = SemanticMemory::new(&self.workspace.settings, self.workspace.root());
         self
     }
 

@@ -49,7 +49,10 @@ pub(crate) use operation_log::MAX_BYTES as MAX_LOGGED_BYTES;
 pub use operation_log::OperationScope;
 pub(crate) use operation_log::record::{LoggedChange, LoggedOperation, OperationHead};
 pub use outside::write_file;
-pub(crate) use private::{open_own_file, private_names, read_if_begins, remove_private, rename_private, write_private};
+pub(crate) use private::{
+    check_own_memory, make_own_memory, open_own_file, private_names, read_if_begins, remove_private, rename_private,
+    write_private,
+};
 pub(crate) use read::Unreadable;
 pub(crate) use seal::{SHORT_SUM, SealKey};
 pub(crate) use survey::{FolderState, LockState, Paths, Survey};

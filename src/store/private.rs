@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use super::folder::{FileRefusal, Folder, foreign_folder, is_missing, parent_of, regular};
 use super::temp::{Durability, rename_new};
+use crate::error::{self, Error};
 use crate::system::posix::fd::{AsFd as _, BorrowedFd};
 use crate::system::posix::fs::{Mode, OFlags, fchmod, fstat, open};
 use crate::system::posix::process::geteuid;
@@ -27,6 +28,39 @@ const FOLDER: u32 = 0o700;
 pub(crate) fn write_private(folder: &Path, name: &str, bytes: &[u8]) -> io::Result<PathBuf> {
     make_own_folder(folder)?.write_private(name, bytes, Durability::Synced)?;
     Ok(folder.join(name))
+}
+
+/// Fails if a person's own memory, which exists, could be another user's: if its folder is a link, or belongs to one.
+///
+/// # Errors
+///
+/// [`Error::Unusable`], and [`Error::Io`] if the folder cannot be opened.
+pub(crate) fn check_own_memory(folder: &Path) -> error::Result<()> {
+    let refused = |reason| {
+        let message = format!("`{}` is not used as your own memory: {reason}", folder.display());
+        Error::unusable(message, "put a folder of yours there, or name another place with XDG_DATA_HOME")
+    };
+    if folder.is_symlink() {
+        return Err(refused("it is a link, and links are not followed"));
+    }
+    match Folder::open_own(folder) {
+        Ok(_) => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Err(refused("it belongs to another user")),
+        Err(source) => Err(Error::Io { action: "open", path: folder.to_owned(), source }),
+    }
+}
+
+/// Makes the folder of a person's own memory, which nobody else can read.
+///
+/// # Errors
+///
+/// Those of [`check_own_memory`], and [`Error::Io`] if it cannot be made.
+pub(crate) fn make_own_memory(folder: &Path) -> error::Result<()> {
+    if folder.symlink_metadata().is_ok() {
+        check_own_memory(folder)?;
+    }
+    make_own_folder(folder).map_err(|source| Error::Io { action: "create", path: folder.to_owned(), source })?;
+    Ok(())
 }
 
 /// Opens a folder that this user owns, and that nobody else can read from then on. Creates it if it is missing.

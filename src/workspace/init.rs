@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::error::Result;
 use crate::settings;
-use crate::store::{Created, Store, write_file};
+use crate::store::{Created, Store, make_own_memory, write_file};
 
 /// The name of the settings file in `.ralph/`.
 pub(crate) const CONFIG: &str = "config.toml";
@@ -52,6 +52,27 @@ pub struct Initialised {
 /// [`Error::Io`](crate::error::Error::Io).
 pub(crate) fn init(root: &Path) -> Result<Initialised> {
     let store = Store::create_root(root)?;
+    let mut done = fill(&store)?;
+    if store.make_folder(".claude/skills")? {
+        done.created.push(".claude/skills/".to_owned());
+    }
+    (done.skills_moved, done.skills_left) = store.move_skills()?;
+    Ok(done)
+}
+
+/// Creates the missing parts of a person's own memory in `folder`, which no other user can read from then on. It has no
+/// skills: it belongs to no project.
+///
+/// # Errors
+///
+/// Those of [`init`] and [`make_own_memory`].
+pub(crate) fn init_own(folder: &Path) -> Result<Initialised> {
+    make_own_memory(folder)?;
+    fill(&Store::create_root(folder)?)
+}
+
+/// Creates what is missing in `.ralph/`.
+fn fill(store: &Store) -> Result<Initialised> {
     let mut done = Initialised::default();
     for folder in FOLDERS {
         if store.make_folder(&format!(".ralph/{folder}"))? {
@@ -71,10 +92,6 @@ pub(crate) fn init(root: &Path) -> Result<Initialised> {
         write(name, file.contents())?;
     }
     write(CONFIG, settings::template().as_bytes())?;
-    if store.make_folder(".claude/skills")? {
-        done.created.push(".claude/skills/".to_owned());
-    }
-    (done.skills_moved, done.skills_left) = store.move_skills()?;
     Ok(done)
 }
 

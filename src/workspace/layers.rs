@@ -1,4 +1,4 @@
-//! Layers: other memories that a person's own settings name, read and never changed.
+//! Layers: other memories that a person's own settings name, and the person's own memory, read and never changed.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -6,10 +6,13 @@ use std::sync::Arc;
 use super::{CONFIG, Workspace};
 use crate::entry::EntrySummary;
 use crate::error::{Error, Problem, Result};
+use crate::git::top_of;
 use crate::settings::{Origin, Settings};
-use crate::store::{Store, Trust, Unreadable};
+use crate::store::{Store, Trust, Unreadable, check_own_memory};
 use crate::system::posix::variable;
 
+/// The name of the layer that is the person's own memory.
+pub const OWN: &str = "own";
 /// What `show` takes before an id already.
 const RESERVED: [&str; 2] = ["task", "run"];
 
@@ -25,7 +28,7 @@ pub(crate) struct Layer {
 impl Layer {
     /// Reports that the layer does not answer.
     pub(crate) fn problem(&self, error: &impl std::fmt::Display) -> Problem {
-        left_out(&self.folder, error)
+        left_out(&self.name, &self.folder, error)
     }
 }
 
@@ -34,24 +37,36 @@ impl Workspace {
     pub(crate) fn layers(&self) -> (Vec<Layer>, Vec<Problem>) {
         let real = |root: &Path| root.canonicalize().unwrap_or_else(|_| root.to_owned());
         let (mut layers, mut problems, mut roots) = (Vec::new(), Vec::new(), vec![real(self.root())]);
-        for (folder, name) in self.settings.layers.iter().zip(names(&self.settings.layers)) {
-            match self.layer(folder, name) {
+        for (folder, name) in self.named_layers() {
+            match self.layer(&folder, &name) {
                 Ok(layer) => {
                     let root = real(layer.workspace.root());
                     match roots.iter().position(|known| *known == root) {
                         // The settings are those of all projects, so whoever works in a layer has it in them.
                         Some(0) => {}
-                        Some(_) => problems.push(left_out(folder, "it is listed twice")),
+                        Some(_) => problems.push(left_out(&name, &folder, "it is listed twice")),
                         None => {
                             roots.push(root);
                             layers.push(layer);
                         }
                     }
                 }
-                Err(error) => problems.push(left_out(folder, why_not(&error))),
+                Err(error) => problems.push(left_out(&name, &folder, why_not(&error))),
             }
         }
         (layers, problems)
+    }
+
+    /// Returns whether other memories are searched with this one.
+    pub(crate) fn has_layers(&self) -> bool {
+        self.own.is_some() || !self.settings.layers.is_empty()
+    }
+
+    /// Returns the layers: their folders and names. The person's own memory comes last.
+    fn named_layers(&self) -> Vec<(String, String)> {
+        let folders = &self.settings.layers;
+        let own = self.own.iter().map(|own| (own.display().to_string(), OWN.to_owned()));
+        folders.iter().cloned().zip(names(folders)).chain(own).collect()
     }
 
     /// Opens the layer with this name; `None` if there is none.
@@ -60,14 +75,10 @@ impl Workspace {
     ///
     /// [`Error::Invalid`] if it cannot be used.
     pub(crate) fn layer_named(&self, name: &str) -> Option<Result<Layer>> {
-        let mut named = self.settings.layers.iter().zip(names(&self.settings.layers));
-        let (folder, name) = named.find(|(_, known)| known == name)?;
-        Some(self.layer(folder, name.clone()).map_err(|error| {
-            let reason = why_not(&error);
-            Error::invalid(
-                "layer",
-                format!("`{name}`, which is `{folder}` in your own settings, cannot be read: {reason}"),
-            )
+        let (folder, name) = self.named_layers().into_iter().rfind(|(_, known)| known == name)?;
+        Some(self.layer(&folder, &name).map_err(|error| {
+            let (reason, named) = (why_not(&error), if name == OWN { "" } else { " in your own settings" });
+            Error::invalid("layer", format!("`{name}`, which is `{folder}`{named}, cannot be read: {reason}"))
         }))
     }
 
@@ -77,11 +88,25 @@ impl Workspace {
         layers.iter().find(|layer| layer.name == *name).map(|layer| &layer.workspace)
     }
 
-    fn layer(&self, folder: &str, name: String) -> Result<Layer> {
-        let root = self.root().join(at_home(folder));
+    fn layer(&self, folder: &str, name: &str) -> Result<Layer> {
+        let own = self.own.as_ref().filter(|own| name == OWN && own.to_string_lossy() == folder);
+        let (root, safe) = if let Some(own) = own {
+            check_own_memory(own)?;
+            (own.clone(), &[][..])
+        } else if name == OWN {
+            let reason = "`own` names your own memory, which needs no layer; give another folder another name";
+            return Err(Error::invalid("layer", reason));
+        } else {
+            (self.root().join(at_home(folder)), &self.settings.safe_directories[..])
+        };
         // `safe.directories` is held against the real folder, which `..` hides.
         let root = root.canonicalize().unwrap_or(root);
-        let mut store = self.store.open_other(&root, &Trust::of_process(&self.settings.safe_directories))?;
+        let here = self.root().canonicalize().unwrap_or_else(|_| self.root().to_owned());
+        // What lies in the work tree may have come with it.
+        if own.is_some() && root != here && root.starts_with(top_of(&here)) {
+            return Err(Error::invalid("layer", "it lies in the work tree of this project"));
+        }
+        let mut store = self.store.open_other(&root, &Trust::of_process(safe))?;
         let mut settings = Settings::default();
         read_config(&store, &mut settings)?;
         if !settings.git_common {
@@ -93,11 +118,12 @@ impl Workspace {
             settings_problems: Vec::new(),
             clock: Arc::clone(&self.clock),
             observer: None,
+            own: None,
             unchanged: None,
             feature: self.feature.clone(),
             ..*self
         };
-        Ok(Layer { name, folder: folder.to_owned(), workspace })
+        Ok(Layer { name: name.to_owned(), folder: folder.to_owned(), workspace })
     }
 }
 
@@ -119,9 +145,13 @@ fn why_not(error: &Error) -> String {
     if matches!(error, Error::NoMemory { .. }) { "it has no `.ralph` folder".to_owned() } else { error.to_string() }
 }
 
-fn left_out(folder: &str, reason: impl std::fmt::Display) -> Problem {
+fn left_out(name: &str, folder: &str, reason: impl std::fmt::Display) -> Problem {
     let message = format!("this layer is not searched: {reason}");
-    Problem::warning(folder, "layer", message, "correct `layers` in your own settings")
+    let hint = match name {
+        OWN => "correct what is there, or name another place for your own memory with XDG_DATA_HOME",
+        _ => "correct `layers` in your own settings",
+    };
+    Problem::warning(folder, "layer", message, hint)
 }
 
 /// Returns the path with the user's home for a `~` at its beginning.

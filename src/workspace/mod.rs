@@ -14,7 +14,7 @@ mod merge_driver;
 mod secrets;
 pub(crate) mod watch;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
@@ -34,7 +34,8 @@ pub(crate) use entries::{current_id, live_entry, no_such_entry, unlisted};
 pub use freshness::Rebuilt;
 pub(crate) use freshness::{Opened, View};
 pub use init::Initialised;
-pub(crate) use init::{CONFIG, IGNORE, hide_from_git, init};
+pub(crate) use init::{CONFIG, IGNORE, hide_from_git, init, init_own};
+pub use layers::OWN;
 pub(crate) use layers::{Layer, read_config};
 pub(crate) use locking::EntryLock;
 pub use merge_driver::MergeDriverRegistration;
@@ -52,6 +53,8 @@ pub(crate) struct Workspace {
     pub(crate) settings_problems: Vec<Problem>,
     pub(crate) clock: Arc<dyn Fn() -> SystemTime + Send + Sync>,
     pub(crate) observer: Option<Observer>,
+    /// The folder of the person's own memory, which exists, if it is read beside this one.
+    pub(crate) own: Option<PathBuf>,
     /// How long a writing call waits for another one.
     pub(crate) lock_timeout: Duration,
     /// Whether a client waits for this process: it waits for a lock only briefly, for git and the index's lock not at

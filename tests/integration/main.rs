@@ -38,7 +38,7 @@ mod forms; // names and words in both forms of Unicode
 mod frames; // random lines for the MCP server
 #[path = "../campaigns/fuzz.rs"]
 mod fuzz; // properties that hold for any bytes
-mod git; // commits of the memory, and files that knowledge mentions
+mod git; // files that knowledge mentions, as git knows them
 mod git_calls; // which git commands run, and that a repository cannot change them
 mod hooks; // what hooks answer each client, and what they record
 mod hostile; // the fuzzer's saved inputs
@@ -62,6 +62,7 @@ mod merging; // the merge driver
 mod offered; // the MCP server that a run offers to its agent
 mod options; // options of every command: the folder, colours, quiet
 mod outside; // what is written outside of the memory, and what is not
+mod own; // a person's own memory, beside every project
 #[path = "../campaigns/own_disk.rs"]
 #[allow(dead_code, reason = "campaigns use the rest")]
 mod own_disk; // a process that may mount file systems

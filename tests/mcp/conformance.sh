@@ -11,6 +11,7 @@ folder=$(mktemp -d)
 front=
 trap '[ -z "$front" ] || kill "$front"; rm -rf "$folder"' EXIT
 export HOME="$folder" npm_config_update_notifier=false
+unset XDG_DATA_HOME
 cd "$folder"
 for version in 0.1.16 0.2.0-alpha.12; do
     npm install --silent --no-fund --no-audit --prefix "$version" node@22 "@modelcontextprotocol/conformance@$version" >/dev/null

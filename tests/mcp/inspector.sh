@@ -8,6 +8,7 @@ program=$(realpath "${1:-${CARGO_TARGET_DIR:-target}/debug/ralph-memory}")
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 export HOME="$folder" npm_config_update_notifier=false
+unset XDG_DATA_HOME
 cd "$folder"
 npm install --silent --no-fund --no-audit node@22 @modelcontextprotocol/inspector@2.12.0 >/dev/null
 export PATH="$folder/node_modules/node/bin:$folder/node_modules/.bin:$PATH"

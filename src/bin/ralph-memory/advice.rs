@@ -10,6 +10,8 @@ use ralph_memory::error::{Argument, ErrorKind};
 use ralph_memory::memory::record_command;
 use ralph_memory::text::printed_command;
 
+use crate::own;
+
 /// Where to report a bug.
 pub(crate) const ISSUES: &str = concat!(env!("CARGO_PKG_NAME"), " ", env!("CARGO_PKG_VERSION"));
 
@@ -26,6 +28,9 @@ impl Advice {
     /// Returns the advice for an error.
     pub(crate) fn of(error: &Error) -> Advice {
         match error {
+            Error::NoMemory { start, above: None } if own::is_at(start) => {
+                both("`ralph-memory init --own` makes your own memory", "continue without it")
+            }
             Error::NoMemory { above, .. } => both(
                 above.as_ref().map_or_else(
                     || "`ralph-memory init` creates one here; `--root FOLDER` names another place".to_owned(),

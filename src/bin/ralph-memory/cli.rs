@@ -11,8 +11,8 @@ use ralph_memory::text::for_terminal;
 #[cfg(feature = "page")]
 use crate::commands::serve;
 use crate::commands::{
-    add, archive, check, completions, context, edit, hook, import, index, init, list, log, man, mcp,
-    merge_driver, overview, record, restore, run as run_command, search, setup, show, stats, tidy, undo, watch,
+    add, archive, check, completions, context, edit, hook, import, index, init, list, log, man, mcp, merge_driver,
+    overview, record, restore, run as run_command, search, setup, show, stats, tidy, undo, watch,
 };
 use crate::error::{self, ErrorReport, NoAnswer};
 use crate::exit::Exit;
@@ -170,6 +170,7 @@ fn fail(ui: &mut Ui<'_>, error: &anyhow::Error) -> Exit {
 
 fn dispatch(ui: &mut Ui<'_>, cli: Cli) -> anyhow::Result<Exit> {
     let globals = &cli.globals;
+    globals.tell_own(ui);
     let Some(command) = cli.command else { return overview::run(ui, globals) };
     match command {
         Command::Init(args) => init::run(ui, globals, &args),
@@ -181,8 +182,8 @@ fn dispatch(ui: &mut Ui<'_>, cli: Cli) -> anyhow::Result<Exit> {
         Command::Tidy(args) => tidy::run(ui, globals, &args),
         Command::Undo(args) => undo::run(ui, globals, &args),
         Command::Edit(args) => edit::run(ui, globals, args),
-        Command::Archive(args) => archive::run(ui, globals, &args),
-        Command::Restore(args) => restore::run(ui, globals, &args),
+        Command::Archive(args) => archive::run(ui, globals, args),
+        Command::Restore(args) => restore::run(ui, globals, args),
         Command::List(args) => list::run(ui, globals, args),
         Command::Log(args) => log::run(ui, globals, &args),
         Command::Stats(args) => stats::run(ui, globals, &args),

@@ -13,6 +13,7 @@ mod commands;
 mod error;
 mod exit;
 mod mcp;
+mod own;
 mod parse;
 mod project_paths;
 mod report;

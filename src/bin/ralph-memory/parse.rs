@@ -7,6 +7,7 @@ use chrono::{DateTime, Duration, Months, NaiveTime, Utc};
 use clap::ValueEnum;
 use ralph_memory::agent_output::transcript;
 use ralph_memory::entry::{is_task_id, parse_time};
+use ralph_memory::memory::OWN;
 use ralph_memory::{Id, Kind, Scope};
 
 /// Reads a point in time: a date or RFC 3339.
@@ -22,9 +23,11 @@ pub(crate) fn attempt(text: &str) -> Option<(&str, u32, Id)> {
     Some((run, number, id))
 }
 
-/// Reads an entry's id, as a person writes it.
+/// Reads an entry's id, as a person writes it. With `own:`, it is one of the person's own memory, and no name of an entry here.
 pub(crate) fn id(text: &str) -> Result<Id, String> {
-    let id = attempt(text).map(|(.., id)| id).or_else(|| Id::parse(text));
+    let own = text.strip_prefix("own:").filter(|own| !own.starts_with(' '));
+    let own = own.and_then(|own| Some(Id::parse(own)?.in_layer(OWN)));
+    let id = own.or_else(|| attempt(text).map(|(.., id)| id)).or_else(|| Id::parse(text));
     id.ok_or_else(|| "not the id of an entry, such as `knowledge/cargo-bench-requires-nightly`".to_owned())
 }
 

@@ -14,7 +14,8 @@ use ralph_memory::{Error, Id, Kind, Memory};
 
 use crate::authors::is_run_by_agent;
 use crate::error::UsageError;
-use crate::{activity, parse, project_paths};
+use crate::ui::Ui;
+use crate::{activity, own, parse, project_paths};
 
 /// The variable that names the user's own settings file.
 const CONFIG_VARIABLE: &str = "RALPH_MEMORY_CONFIG";
@@ -29,6 +30,9 @@ pub(crate) struct Globals {
     /// The folder that holds `.ralph/` [default: the nearest one upward]
     #[arg(long, global = true, value_name = "FOLDER", help_heading = "Global options")]
     root: Option<PathBuf>,
+    /// Use your own memory, which `init --own` makes, instead of the project's
+    #[arg(long, global = true, help_heading = "Global options")]
+    own: bool,
     /// Run as if started in this folder; relative paths, including that of `--root`, start there
     #[arg(short = 'C', global = true, value_name = "FOLDER", help_heading = "Global options")]
     directory: Vec<PathBuf>,
@@ -81,18 +85,58 @@ impl Globals {
 
     /// Returns whether an option names the memory's place, which a client's variables and messages do not override.
     fn names_place(&self) -> bool {
-        self.root.is_some() || !self.directory.is_empty()
+        self.names_root() || !self.directory.is_empty()
     }
 
     /// Returns whether the user named a folder.
     pub(crate) fn names_root(&self) -> bool {
-        self.root.is_some()
+        self.own || self.root.is_some()
+    }
+
+    /// Returns whether the memory is the person's own.
+    pub(crate) fn is_own(&self) -> bool {
+        self.own
+    }
+
+    /// Returns the options for these entries: with the person's own memory where their ids begin with `own:`, which is taken
+    /// off.
+    pub(crate) fn of_ids<'a>(
+        &self,
+        ui: &mut Ui<'_>,
+        ids: impl IntoIterator<Item = &'a mut Id>,
+    ) -> anyhow::Result<Globals> {
+        let is_own = own::take_prefix(ids.into_iter())?;
+        let globals = Globals { own: self.own || is_own, ..self.clone() };
+        if is_own && !self.own {
+            globals.tell_own(ui);
+        }
+        Ok(globals)
+    }
+
+    /// Says that a command works in the person's own memory, if it does.
+    pub(crate) fn tell_own(&self, ui: &mut Ui<'_>) {
+        if self.own
+            && let Ok(folder) = own::existing()
+        {
+            ui.note(&format!("in your own memory, {}", folder.display()));
+        }
+    }
+
+    /// Returns the folder that an option names.
+    fn root(&self) -> anyhow::Result<Option<PathBuf>> {
+        match (&self.root, self.own) {
+            (Some(_), true) => {
+                Err(UsageError::new("`--own` and `--root` name two memories", "leave one of them out").into())
+            }
+            (None, true) => Ok(Some(own::existing()?)),
+            (root, false) => Ok(root.clone()),
+        }
     }
 
     /// Returns the named folder, else the working folder.
     pub(crate) fn start(&self) -> anyhow::Result<PathBuf> {
-        match &self.root {
-            Some(root) => Ok(root.clone()),
+        match self.root()? {
+            Some(root) => Ok(root),
             None => working_folder(),
         }
     }
@@ -110,12 +154,15 @@ impl Globals {
     /// Opens the selected memory, with the user's settings. Long work shows progress.
     pub(crate) fn open(&self) -> anyhow::Result<Memory> {
         let memory = self.open_in(None)?;
+        if own::is_at(memory.root()) {
+            own::leave_to_person()?;
+        }
         Ok(if self.shows_progress() { memory.with_observer(activity::observe) } else { memory })
     }
 
     /// Returns these options with another place of the memory.
     pub(crate) fn placed(&self, directory: Vec<PathBuf>, root: Option<PathBuf>) -> Globals {
-        Globals { root, directory, ..self.clone() }
+        Globals { root, directory, own: false, ..self.clone() }
     }
 
     /// Returns these options for an agent whose task is of this feature.
@@ -137,7 +184,7 @@ impl Globals {
             return Err(UsageError { message, hint }.into());
         }
         let project = std::env::var_os("CLAUDE_PROJECT_DIR").filter(|folder| !folder.is_empty());
-        let memory = self.open_in(project.as_ref().map(Path::new))?;
+        let memory = own::hide_from_client(self.open_in(project.as_ref().map(Path::new))?)?;
         Ok(match self.feature() {
             Some(feature) => memory.of_feature(feature),
             None => memory,
@@ -154,7 +201,7 @@ impl Globals {
 
     /// Does what [`Globals::open_in`] does where the settings cannot be read, with the default ones.
     pub(crate) fn open_without_settings_in(&self, folder: Option<&Path>) -> anyhow::Result<Memory> {
-        let memory = Memory::open_without_settings(self.root.as_deref(), &self.start_in(folder)?)?;
+        let memory = Memory::open_without_settings(self.root()?.as_deref(), &self.start_in(folder)?)?;
         Ok(self.configured(memory.keeping_in(state_folders())))
     }
 
@@ -162,15 +209,15 @@ impl Globals {
     fn start_in(&self, folder: Option<&Path>) -> anyhow::Result<PathBuf> {
         match folder {
             Some(folder) if !self.names_place() => Ok(folder.to_owned()),
-            _ if self.root.is_some() => Ok(PathBuf::new()),
+            _ if self.names_root() => Ok(PathBuf::new()),
             _ => working_folder(),
         }
     }
 
     /// Does what [`Globals::open`] does without progress, for a client that may name the folder of its session.
     pub(crate) fn open_in(&self, folder: Option<&Path>) -> anyhow::Result<Memory> {
-        let start = self.start_in(folder)?;
-        if let Some(root) = &self.root {
+        let (start, root) = (self.start_in(folder)?, self.root()?);
+        if let Some(root) = &root {
             project_paths::check_folder(root)?;
         }
         let path = user_settings(&|name| variable(name).map(PathBuf::from));
@@ -186,8 +233,10 @@ impl Globals {
             .map(|(name, value)| (name, value.to_string_lossy().into_owned()))
             .collect();
         let variables = variables.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-        let memory = Memory::open_for_user(self.root.as_deref(), &start, user, variables)?;
-        Ok(self.configured(memory.keeping_in(state_folders())))
+        let memory = Memory::open_for_user(root.as_deref(), &start, user, variables)?;
+        // What is a person's own is sent to no server.
+        let memory = if own::is_at(memory.root()) { memory.without_servers() } else { memory };
+        Ok(self.configured(memory.keeping_in(state_folders()).beside_own(own::to_read())))
     }
 
     fn configured(&self, memory: Memory) -> Memory {

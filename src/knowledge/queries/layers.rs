@@ -30,7 +30,7 @@ pub(crate) struct LayeredQuery {
 impl LayeredQuery {
     /// Opens the layers, if a query finds something in any.
     pub(crate) fn new(workspace: &Workspace, snapshot: &Snapshot, query: &Query) -> Result<LayeredQuery> {
-        if workspace.settings.layers.is_empty() || query.kind == Some(Kind::Journal) {
+        if !workspace.has_layers() || query.kind == Some(Kind::Journal) {
             return Ok(LayeredQuery::default());
         }
         let count = |workspace: &Workspace, snapshot: &Snapshot, query: &Query| {

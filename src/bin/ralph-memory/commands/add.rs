@@ -12,9 +12,9 @@ use crate::authors::{is_run_by_agent, writer};
 use crate::error::UsageError;
 use crate::exit::Exit;
 use crate::parse::{self, Expiry};
-use crate::project_paths;
 use crate::session::Globals;
 use crate::ui::{Ui, count};
+use crate::{own, project_paths};
 
 /// Add knowledge or, with `--event`, an event: as a new entry, or by updating the entry that says the same
 ///
@@ -24,7 +24,8 @@ use crate::ui::{Ui, count};
   ralph-memory add \"WAL mode\" --body \"Readers never wait.\"
   ralph-memory add \"How we release\" --tags release < notes.md
   ralph-memory add \"Sessions stay in SQLite.\" --event decision
-  ralph-memory add \"No tests.\" --event rejection --scope task:t-12")]
+  ralph-memory add \"No tests.\" --event rejection --scope task:t-12
+  ralph-memory add --own \"Rust on this laptop\" --body \"rustup is in /opt.\"")]
 pub(crate) struct AddArgs {
     /// The title, short and descriptive; of an event, what happened, in at most 800 characters
     title: String,
@@ -95,10 +96,13 @@ fn details(text: &str) -> Result<Map<String, Value>, String> {
     }
 }
 
-pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: AddArgs) -> anyhow::Result<Exit> {
+pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, mut args: AddArgs) -> anyhow::Result<Exit> {
     if args.source == Some(Source::Human) && is_run_by_agent() {
         let message = "`--source human` says that a person wrote this, and a coding agent runs this command";
         return Err(UsageError::new(message, "leave it out").into());
+    }
+    if globals.is_own() {
+        own::take_prefix(args.supersedes.iter_mut())?;
     }
     // A missing memory is reported before a person types a body.
     let memory = globals.open()?.allow_secrets(&args.allow_secrets)?;
@@ -107,6 +111,9 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: AddArgs) -> anyhow::
     added.problems.extend(project_paths::missing(&memory, &files));
     show_written(ui, &added)?;
     show_removed(ui, &added);
+    if globals.is_own() {
+        ui.note("`ralph-memory undo --own` takes it back");
+    }
     Ok(Exit::Done)
 }
 

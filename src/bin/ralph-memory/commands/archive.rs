@@ -26,8 +26,8 @@ pub(crate) struct ArchiveArgs {
     forget: bool,
 }
 
-pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &ArchiveArgs) -> anyhow::Result<Exit> {
-    let memory = globals.open()?;
+pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, mut args: ArchiveArgs) -> anyhow::Result<Exit> {
+    let memory = globals.of_ids(ui, &mut args.ids)?.open()?;
     leave_to_people(&memory, &args.ids)?;
     if args.forget {
         let removed = memory.forget(&args.ids)?;

@@ -64,8 +64,11 @@ pub(crate) struct EditArgs {
     allow_secrets: Vec<String>,
 }
 
-pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: EditArgs) -> anyhow::Result<Exit> {
-    let memory = globals.open()?.allow_secrets(&args.allow_secrets)?;
+pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, mut args: EditArgs) -> anyhow::Result<Exit> {
+    let memory = globals
+        .of_ids(ui, args.ids.iter_mut().chain(&mut args.supersedes))?
+        .open()?
+        .allow_secrets(&args.allow_secrets)?;
     let EditArgs { ids, title, scope, tags, supersedes, confirm, retry, .. } = args;
     let suggests = !supersedes.is_empty() && !confirm && title.is_none() && scope.is_none() && tags.is_none();
     if !suggests {

@@ -17,6 +17,7 @@ use serde::de::IgnoredAny;
 
 use crate::error;
 use crate::exit::Exit;
+use crate::own;
 use crate::session::{Globals, is_elsewhere, is_switched_off, run_of_environment};
 use crate::ui::Ui;
 
@@ -155,11 +156,11 @@ fn answer(
     let (input, problem) = input(if args.event == HookEvent::SessionEnd { LAST_TIMEOUT } else { PIECE_TIMEOUT });
     let call =
         HookCall::new(args.event, args.agent.as_deref(), &input, &variable)?.with_problem(problem).started_at(began);
-    match globals.open_in(call.folder()) {
+    match globals.open_in(call.folder()).and_then(own::hide_from_client) {
         Ok(memory) => Ok(memory.hook(&call, is_over)),
         Err(error) if matches!(error.downcast_ref(), Some(Error::Settings { .. })) => {
             let report = error::report(&error);
-            match globals.open_without_settings_in(call.folder()) {
+            match globals.open_without_settings_in(call.folder()).and_then(own::hide_from_client) {
                 Ok(memory) => Ok(memory.hook_without_settings(&call, &report.message)),
                 Err(other) if is_elsewhere(&other) => Ok(HookAnswer::default()),
                 Err(_) => Err(error),

@@ -8,25 +8,28 @@ use crate::advice::Advice;
 use crate::commands::setup;
 use crate::error::UsageError;
 use crate::exit::Exit;
-use crate::project_paths;
 use crate::session::Globals;
 use crate::ui::{ID, Ui};
+use crate::{own, project_paths};
 
 /// Create a memory in this folder, or add what an existing one lacks
 ///
 /// A memory is the folder `.ralph`: commit it beside the code. Skills of the project are in `.claude/skills`, which is created
 /// as well.
+///
+/// With `--own`, it is your own memory, in `~/.local/share/ralph-memory/own`, which is read beside that of every project.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ralph-memory init
   ralph-memory init --private
+  ralph-memory init --own
   ralph-memory init --root ~/src/project")]
 pub(crate) struct InitArgs {
     /// Create a memory here even if commands in this folder already use the memory of a parent folder
     #[arg(long)]
     here: bool,
     /// Keep the memory to yourself: git ignores it, by the line `*` in `.ralph/.gitignore`, and no file of the project changes
-    #[arg(long)]
+    #[arg(long, conflicts_with = "own")]
     private: bool,
 }
 
@@ -34,7 +37,13 @@ pub(crate) struct InitArgs {
 const SKILLS: &str = ".claude/skills/";
 
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &InitArgs) -> anyhow::Result<Exit> {
+    if globals.is_own() {
+        return own_memory(ui);
+    }
     let root = globals.start()?;
+    if own::is_at(&root) {
+        own::leave_to_person()?;
+    }
     project_paths::check_folder(&root)?;
     let above =
         if args.here || globals.names_root() || root.join(".ralph").exists() { None } else { Memory::above(&root) };
@@ -92,4 +101,21 @@ fn foreign_owner(globals: &Globals) -> Option<Problem> {
     let advice = Advice::of(&error).person.unwrap_or_default();
     let message = format!("{error}; without `--root`, commands refuse the memory");
     Some(Problem::warning(path.display().to_string(), "foreign-owner", message, advice))
+}
+
+/// Creates the person's own memory.
+fn own_memory(ui: &mut Ui<'_>) -> anyhow::Result<Exit> {
+    let folder = own::to_write()?;
+    let initialised = Memory::init_own(&folder)?;
+    if ui.json {
+        ui.json(&initialised, &[])?;
+    } else if initialised == Initialised::default() {
+        ui.line("nothing to do: the memory is complete")?;
+    } else {
+        ui.line(format_args!("created {}", ui.styled(ID, &folder.display().to_string())))?;
+        ui.line(
+            "next: `ralph-memory add --own TITLE --body TEXT` writes the first entry, which every project then finds",
+        )?;
+    }
+    Ok(Exit::Done)
 }

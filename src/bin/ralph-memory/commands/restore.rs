@@ -40,8 +40,8 @@ pub(crate) struct RestoreArgs {
     list: bool,
 }
 
-pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &RestoreArgs) -> anyhow::Result<Exit> {
-    let memory = globals.open()?;
+pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, mut args: RestoreArgs) -> anyhow::Result<Exit> {
+    let memory = globals.of_ids(ui, [&mut args.id])?.open()?;
     if args.list {
         list(ui, &args.id, &memory.versions(&args.id)?)?;
         return Ok(Exit::Done);

@@ -17,6 +17,7 @@ use serde_json::json;
 
 use crate::error::ErrorReport;
 use crate::exit::Exit;
+use crate::own;
 use crate::session::{self, Globals};
 use crate::ui::{ID, PLAIN, QUIET, TITLE, Ui, count};
 
@@ -338,6 +339,9 @@ fn remaining(setup: &Setup, scope: SetupScope, memory: Option<&Memory>) -> anyho
             let command = printed_command("ralph-memory setup --remove --scope SCOPE", &[("SCOPE", other.as_str())]);
             stays(format!("the connections of {whose} to {}", titles(&connected)), format!("{command} removes them"));
         }
+    }
+    if let Ok(path) = own::existing() {
+        stays("your own memory".to_owned(), remove(&path));
     }
     if let Some(path) = session::own_settings() {
         stays("your settings".to_owned(), remove(&path));

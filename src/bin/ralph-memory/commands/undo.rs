@@ -11,9 +11,9 @@ use similar::TextDiff;
 use crate::authors::is_run_by_agent;
 use crate::error::UsageError;
 use crate::exit::Exit;
-use crate::parse;
 use crate::session::{Globals, leave_to_people};
 use crate::ui::{ID, QUIET, Ui, count};
+use crate::{own, parse};
 
 /// How many files are named for an operation.
 const MAX_FILES: usize = 3;
@@ -69,9 +69,22 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &UndoArgs) -> anyhow
             let ids: Vec<Id> = files.iter().filter_map(|file| Id::of_path(file.path.as_relative())).collect();
             leave_to_people(&memory, &ids)?;
         }
-        show(ui, &take_back(args.dry_run)?, args)?;
+        let undone = take_back(args.dry_run)?;
+        show(ui, &undone, args, if globals.is_own() { " --own" } else { "" })?;
+        if args.number.is_none() && is_own_newer(globals, &undone.operation) {
+            ui.note("your own memory has a newer change: `ralph-memory undo --own` takes that back");
+        }
     }
     Ok(Exit::Done)
+}
+
+/// Returns whether the person's own memory has a change after this one of a project's.
+fn is_own_newer(globals: &Globals, undone: &Operation) -> bool {
+    let newest = || {
+        let operations = globals.placed(Vec::new(), Some(own::existing().ok()?)).open().ok()?.operations().ok()?;
+        operations.into_iter().find(|own| own.taken_back_by.is_none() && own.undoes.is_none())
+    };
+    !globals.is_own() && newest().is_some_and(|own| own.at > undone.at)
 }
 
 fn list(ui: &mut Ui<'_>, operations: &[Operation]) -> io::Result<()> {
@@ -96,7 +109,8 @@ fn clear(ui: &mut Ui<'_>, operation_count: usize) -> io::Result<()> {
     ui.line(format_args!("forgot {}", count(operation_count, "operation")))
 }
 
-fn show(ui: &mut Ui<'_>, undone: &Undone, &UndoArgs { redo, dry_run, .. }: &UndoArgs) -> io::Result<()> {
+/// Shows what was taken back, or would be. `own` follows the command in what can be done next.
+fn show(ui: &mut Ui<'_>, undone: &Undone, &UndoArgs { redo, dry_run, .. }: &UndoArgs, own: &str) -> io::Result<()> {
     if ui.json {
         let mut answer = json!(undone);
         answer["action"] = json!(if redo { "redone" } else { "undone" });
@@ -123,9 +137,11 @@ fn show(ui: &mut Ui<'_>, undone: &Undone, &UndoArgs { redo, dry_run, .. }: &Undo
         }
         ui.note("dry run: nothing was changed");
     } else if redo {
-        ui.note("`ralph-memory undo` reverses this");
+        ui.note(&format!("`ralph-memory undo{own}` reverses this"));
     } else {
-        ui.note("`ralph-memory undo --redo` reverses this, and `ralph-memory undo` goes further back");
+        ui.note(&format!(
+            "`ralph-memory undo{own} --redo` reverses this, and `ralph-memory undo{own}` goes further back"
+        ));
     }
     ui.problems(&undone.problems);
     Ok(())

@@ -38,7 +38,10 @@ const FIRST_PAUSE: Duration = Duration::from_secs(10);
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &RunArgs) -> anyhow::Result<Exit> {
     // A task without a title is refused before anything else.
     args.assignment(|| Ok(Task::default()))?;
-    let mut memory = globals.open()?;
+    if globals.is_own() {
+        return Err(UsageError::new("a run works on a project, not in your own memory", "leave `--own` out").into());
+    }
+    let mut memory = globals.open()?.beside_own(None);
     let before = SavedRun::newest(&memory);
     let resumed = resumed(&memory, args, before.as_ref())?;
     let saved = before.as_ref().filter(|saved| resumed.as_ref().is_some_and(|last| last.run.id == saved.run_id));
