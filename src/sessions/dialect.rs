@@ -62,7 +62,7 @@ const CLAUDE: Dialect = Dialect {
 };
 
 /// Every client. The first row is for payloads that identify no other client.
-pub(super) static CLIENTS: [Dialect; 10] = [
+pub(super) static CLIENTS: [Dialect; 9] = [
     CLAUDE,
     // It drops a whole answer if it does not know one of its keys.
     Dialect { name: "codex", tells_failure: false, ..CLAUDE },
@@ -92,28 +92,12 @@ pub(super) static CLIENTS: [Dialect; 10] = [
         ..CLAUDE
     },
     Dialect { name: "qwen", ..CLAUDE },
-    Dialect {
-        name: "kiro",
-        message: &["assistant_response"],
-        answer: AnswerForm::Text,
-        tells_failure: false,
-        ..CLAUDE
-    },
     Dialect { name: "devin", tells_failure: false, ..CLAUDE },
     Dialect { name: "opencode", answer: AnswerForm::Text, tells_failure: false, ..CLAUDE },
 ];
-/// Goose reads no answer, and hands over no message.
-static GOOSE: Dialect = Dialect {
-    name: "goose",
-    folder: &["working_dir", "cwd"],
-    answer: AnswerForm::Nothing,
-    prompt_event: None,
-    ..CLAUDE
-};
-
 /// Returns every client.
 pub(super) fn clients() -> impl Iterator<Item = &'static Dialect> {
-    CLIENTS.iter().chain([&GOOSE])
+    CLIENTS.iter()
 }
 
 /// Returns the client of this name.
