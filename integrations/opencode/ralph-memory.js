@@ -1,4 +1,4 @@
-// ralph-memory setup writes this file. Checksum: 6a5c4b8ae97a5f12
+// ralph-memory setup writes this file.
 // It connects opencode's sessions to the memory in .ralph/.
 // Whatever fails here must not disturb a session, so every call is in a try.
 import { spawnSync } from "node:child_process"

@@ -10,7 +10,6 @@ use crate::text::printed_command;
 /// The name of the driver, which `.gitattributes` gives to entries.
 pub(crate) const DRIVER: &str = "ralph-memory";
 /// The section of the driver, its keys, and those of its command line and of its description.
-const SECTION: &str = "merge.ralph-memory";
 const KEYS: &str = r"^merge\.ralph-memory\.";
 const COMMAND_KEY: &str = "merge.ralph-memory.driver";
 const NAME_KEY: &str = "merge.ralph-memory.name";
@@ -90,19 +89,6 @@ impl WorkTree {
         let show = printed_command("git config --show-origin KEY", &[("KEY", COMMAND_KEY)]);
         let reason = format!("another file than `.git/config` sets `{COMMAND_KEY}`, too: {show} names it");
         Err(Error::Git { command: "config".to_owned(), reason })
-    }
-
-    /// Removes the driver from the configuration of the repository. Returns whether there was one.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Git`] when `git` does not answer.
-    pub(crate) fn unregister_merge_driver(&self, dry_run: bool) -> Result<bool> {
-        let is_there = !self.call(&["config", "--local", "--get-regexp", KEYS]).good(&[0, 1]).ask_all()?.is_empty();
-        if is_there && !dry_run {
-            self.call(&["config", "--local", "--remove-section", SECTION]).ask()?;
-        }
-        Ok(is_there)
     }
 
     /// Returns the command line that git runs, which is empty if the driver has none: git then fails, or treats the

@@ -33,7 +33,7 @@ pub(crate) use edit::{edit, text};
 pub use entry_changes::EntryChanges;
 pub(crate) use events::{beyond_caps, live_events};
 pub use restore::EntryVersion;
-pub(crate) use restore::{has_left_texts, left_texts, live_path, only_in_git, restore, versions};
+pub(crate) use restore::{left_texts, live_path, restore, versions};
 pub(crate) use staleness::{Staleness, short_commit, staleness};
 pub(crate) use touched::{touched, visit_naming};
 pub(crate) use write::{refuse_unlisted, with_note};

@@ -2,8 +2,6 @@
 //!
 //! The text that is replaced then goes to the log, as in every other change, so nothing is lost.
 
-use std::collections::BTreeSet;
-
 use chrono::{DateTime, Utc};
 use serde::Serialize;
 use xxhash_rust::xxh3::xxh3_64;
@@ -117,20 +115,6 @@ pub(crate) fn restore(workspace: &Workspace, id: &Id, version: Option<&str>) -> 
     Ok(restored)
 }
 
-/// Returns the entries of which this work tree has no file, and git's folder has one: attempts of all work trees, and entries of
-/// those that are gone.
-pub(crate) fn only_in_git(workspace: &Workspace) -> Vec<Id> {
-    let catalogs = [workspace.catalog(Area::Live), workspace.catalog(Area::Archive)];
-    let copies = catalogs.iter().flat_map(|catalog| {
-        let copies = catalog.journal_rows().filter(|row| is_copy(&catalog.path(*row)));
-        copies.filter_map(|row| catalog.id(row)).collect::<Vec<_>>()
-    });
-    let is_here = |id: &Id| catalogs.iter().any(|catalog| catalog.row_of_id(id).is_some());
-    let left = workspace.store.entries_of_gone_trees().into_iter().filter_map(|left| Id::of_path(&left.path));
-    let found: BTreeSet<Id> = copies.chain(left.filter(|id| !is_here(id))).collect();
-    found.into_iter().collect()
-}
-
 /// Returns the texts that work trees which are gone left of entries, and that this one lacks: it has no such entry, or (`true`) an
 /// older text of it.
 pub(crate) fn left_texts(workspace: &Workspace) -> Vec<(TreeEntry, bool)> {
@@ -145,14 +129,6 @@ pub(crate) fn left_texts(workspace: &Workspace) -> Vec<(TreeEntry, bool)> {
         is_newer.then_some((left, found.is_some()))
     };
     workspace.store.entries_of_gone_trees().into_iter().filter_map(of_entry).collect()
-}
-
-/// Returns whether a work tree that is gone left a text that [`only_in_git`] does not bring back.
-pub(crate) fn has_left_texts(workspace: &Workspace) -> bool {
-    left_texts(workspace).iter().any(|(left, is_here)| {
-        let last = Id::of_path(&left.path).and_then(|id| left_by_trees(workspace, &id, None));
-        *is_here || last.is_none_or(|last| last.bytes != left.bytes)
-    })
 }
 
 /// Returns the last text that a work tree which is gone left of an entry; that of this tree, if one is named.

@@ -4,9 +4,8 @@ use std::path::PathBuf;
 
 use super::Memory;
 use crate::entry::{EntryPath, Id};
-use crate::error::{IoContext as _, Result};
+use crate::error::Result;
 use crate::journal::settle_copies;
-use crate::knowledge;
 use crate::knowledge::tidy::{self, TidyReport};
 
 impl Memory {
@@ -104,32 +103,6 @@ impl Memory {
     pub fn forget(&self, ids: &[Id]) -> Result<Vec<EntryPath>> {
         let _operation = self.operation("archive --forget");
         tidy::forget(&self.workspace, ids)
-    }
-
-    /// Removes what git's folder has of this memory: the copies of attempts that the work trees of this clone share, and the
-    /// merge driver. Before that, it writes the entries into the memory of which no file is left but there. Copies that this
-    /// memory does not read stay, and so do all where a work tree that is gone left another text of an entry. `dry_run` changes
-    /// nothing. Returns the written entries, and what was removed, in words.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Memory::restore`], and [`Error::Git`](crate::Error::Git) when `git` does not answer.
-    #[doc(hidden)]
-    pub fn remove_from_git(&self, dry_run: bool) -> Result<(Vec<Id>, Vec<String>)> {
-        let _operation = self.operation("setup --remove --all");
-        let (mut written, mut removed) = (Vec::new(), Vec::new());
-        if !knowledge::has_left_texts(&self.workspace) {
-            written = knowledge::only_in_git(&self.workspace);
-            for id in written.iter().filter(|_| !dry_run) {
-                knowledge::restore(&self.workspace, id, None)?;
-            }
-            let copies = self.workspace.store.clear_copies(dry_run).io("remove the copies of", self.root())?;
-            removed.extend(copies.map(|path| format!("`{}`", path.display())));
-        }
-        if self.workspace.unregister_merge_driver(dry_run)? {
-            removed.push("the merge driver from the configuration of git".to_owned());
-        }
-        Ok((written, removed))
     }
 
     /// Returns the folders of git that have copies of attempts of this memory, also those that it does not read.

@@ -93,7 +93,7 @@ pub struct HookAnswer {
 impl HookCall {
     /// The names of the clients, for [`HookCall::new`].
     pub fn clients() -> Vec<&'static str> {
-        dialect::clients().map(|client| client.name).collect()
+        dialect::CLIENTS.iter().map(|client| client.name).collect()
     }
 
     /// Reads the `input` that a client gives to a hook. `agent` is the client's name; without one, the input and the

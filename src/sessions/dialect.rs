@@ -45,8 +45,6 @@ pub(super) enum AnswerForm {
     Flat(&'static str),
     /// The text itself.
     Text,
-    /// The client reads no answer.
-    Nothing,
 }
 
 /// The client whose registered commands name no agent.
@@ -95,14 +93,10 @@ pub(super) static CLIENTS: [Dialect; 9] = [
     Dialect { name: "devin", tells_failure: false, ..CLAUDE },
     Dialect { name: "opencode", answer: AnswerForm::Text, tells_failure: false, ..CLAUDE },
 ];
-/// Returns every client.
-pub(super) fn clients() -> impl Iterator<Item = &'static Dialect> {
-    CLIENTS.iter()
-}
 
 /// Returns the client of this name.
 pub(super) fn named(name: &str) -> Option<&'static Dialect> {
-    clients().find(|client| client.name == name)
+    CLIENTS.iter().find(|client| client.name == name)
 }
 
 /// Returns the client that a payload and its environment belong to, because several clients run the hooks in one file.
@@ -152,7 +146,6 @@ impl Dialect {
             }
             AnswerForm::Flat(key) => json!({ key: text }).to_string(),
             AnswerForm::Text => text.to_owned(),
-            AnswerForm::Nothing => return None,
         };
         (document.chars().count() <= MAX_ANSWER).then_some(document)
     }

@@ -1,6 +1,7 @@
 //! The block of instructions in `AGENTS.md` and `CLAUDE.md`, between two markers.
 
-use super::lines::{line_end, with_empty_line};
+use super::entry::WantState;
+use super::lines::{appended, cut_out, line_end};
 use crate::text::{BEGIN, END, own_block};
 
 /// The instructions. They are read at the start of every session, so they are few.
@@ -19,39 +20,43 @@ fn block(line_end: &str) -> String {
     format!("{BEGIN}\n{INSTRUCTIONS}{END}\n").replace('\n', line_end)
 }
 
+/// Compares the block with a text.
+pub(super) fn compare(text: &str) -> WantState {
+    match own_block(text) {
+        Err(reason) => WantState::Broken(reason),
+        Ok(None) => WantState::Added,
+        // The last line may lack its end.
+        Ok(Some(range)) if text[range.clone()].trim_end() == block(line_end(text)).trim_end() => WantState::Unchanged,
+        Ok(Some(_)) => WantState::Changed,
+    }
+}
+
 /// Returns the text with the current block: at its end, or in place of one of another version.
 ///
 /// # Errors
 ///
 /// Which markers do not belong together.
 pub(super) fn with(text: &str) -> Result<String, String> {
-    let end = line_end(text);
-    let block = block(end);
-    let Some(range) = own_block(text)? else {
-        let before = match text {
-            "" => "",
-            text if text.ends_with('\n') => end,
-            _ => &end.repeat(2),
-        };
-        return Ok(format!("{text}{before}{block}"));
-    };
+    let Some(range) = own_block(text)? else { return Ok(appended(text, &block("\n"))) };
+    let block = block(line_end(text));
     // The last line may lack its end.
     let block = if text[range.clone()].ends_with('\n') { &block } else { block.trim_end() };
     Ok(format!("{}{block}{}", &text[..range.start], &text[range.end..]))
 }
 
-/// Returns the text without the block, and without the empty line before it; `None` if it has none.
+/// Returns the text without the block, and without the empty line before it.
 ///
 /// # Errors
 ///
 /// Those of [`with`].
-pub(super) fn without(text: &str) -> Result<Option<String>, String> {
-    let Some(range) = own_block(text)? else { return Ok(None) };
-    Ok(Some(format!("{}{}", &text[..with_empty_line(text, range.start)], &text[range.end..])))
+pub(super) fn without(text: &str) -> Result<String, String> {
+    let Some(range) = own_block(text)? else { return Ok(text.to_owned()) };
+    Ok(cut_out(text, range))
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::entry::WantState::{Added, Changed, Unchanged};
     use super::*;
 
     #[test]
@@ -67,12 +72,12 @@ mod tests {
             assert_eq!(made.contains('\r'), text.contains('\r'));
             let old = made.replace("Before a task", "At first");
             assert!(old != made && with(&old).as_ref() == Ok(&made), "{old:?}");
-            let without = without(&made).unwrap().unwrap();
-            assert_eq!(without.trim_end(), text.trim_end());
+            assert_eq!((compare(text), compare(&made), compare(&old)), (Added, Unchanged, Changed));
+            assert_eq!(without(&made).as_deref(), Ok(text));
         }
         let between = format!("a\n\n{}b\n", block("\n"));
-        assert_eq!(without(&between).unwrap().unwrap(), "a\nb\n");
-        assert_eq!(without(&format!("text about `{BEGIN}`\n")), Ok(None));
+        assert_eq!(without(&between).unwrap(), "a\nb\n");
+        assert_eq!(compare(&format!("text about `{BEGIN}`\n")), Added);
     }
 
     #[test]

@@ -1,8 +1,6 @@
 //! The clients that setup knows: their names, how they are detected, and what only a person can do.
 
-use self::SetupClient::{
-    AgentsMd, Amp, Claude, Codex, Copilot, Cursor, Devin, Gemini, Goose, Kiro, OpenCode, Qwen, VsCode, Zed,
-};
+use self::SetupClient::{AgentsMd, Amp, Claude, Codex, Copilot, Cursor, Devin, Gemini, OpenCode, Qwen, VsCode, Zed};
 use super::locate::Base::{self, ClaudeHome, CodexHome, ConfigHome, Home, Project};
 use crate::text::choice;
 
@@ -13,7 +11,7 @@ choice! {
     /// use ralph_memory::setup::SetupClient;
     ///
     /// assert_eq!((SetupClient::VsCode.as_str(), SetupClient::VsCode.title()), ("vscode", "VS Code"));
-    /// assert_eq!(SetupClient::ALL.len(), 14);
+    /// assert_eq!(SetupClient::ALL.len(), 12);
     /// ```
     #[derive(PartialOrd, Ord)]
     #[non_exhaustive]
@@ -36,12 +34,8 @@ choice! {
         Gemini = "gemini",
         /// Qwen Code.
         Qwen = "qwen",
-        /// Kiro.
-        Kiro = "kiro",
         /// Devin, formerly Windsurf.
         Devin = "devin",
-        /// Goose.
-        Goose = "goose",
         /// Zed.
         Zed = "zed",
         /// Amp.
@@ -55,7 +49,7 @@ type ClientFacts = (SetupClient, &'static str, &'static [(Base, &'static str)], 
 
 /// The clients, in the order in which the enum has them.
 #[rustfmt::skip]
-const CLIENTS: [ClientFacts; 14] = [
+const CLIENTS: [ClientFacts; 12] = [
     (Claude, "Claude Code", &[
         (Project, "CLAUDE.md"), (Project, "CLAUDE.local.md"), (Project, ".claude/CLAUDE.md"),
         (Project, ".claude/settings.json"), (Project, ".claude/settings.local.json"), (ClaudeHome, ""),
@@ -70,9 +64,7 @@ const CLIENTS: [ClientFacts; 14] = [
     (AgentsMd, "AGENTS.md", &[(Project, "AGENTS.md")], &[]),
     (Gemini, "Gemini CLI", &[(Project, ".gemini"), (Home, ".gemini")], &["gemini"]),
     (Qwen, "Qwen Code", &[(Project, ".qwen"), (Home, ".qwen")], &["qwen"]),
-    (Kiro, "Kiro", &[(Project, ".kiro"), (Home, ".kiro")], &["kiro", "kiro-cli"]),
     (Devin, "Devin", &[(Project, ".devin"), (ConfigHome, "devin")], &["devin"]),
-    (Goose, "Goose", &[(ConfigHome, "goose")], &["goose"]),
     (Zed, "Zed", &[(Project, ".zed"), (ConfigHome, "zed")], &["zed"]),
     (Amp, "Amp", &[(Project, ".amp"), (ConfigHome, "amp")], &["amp"]),
 ];
@@ -106,7 +98,7 @@ impl SetupClient {
             (Copilot, _) => "trust the folder when it asks",
             (VsCode, _) => "trust the server when it asks; `MCP: List Servers` shows its state",
             (Gemini | Qwen, true) => "trust the folder, and restart it",
-            (Kiro | Devin | Amp, _) => "restart it, and approve the server when it asks",
+            (Devin | Amp, _) => "restart it, and approve the server when it asks",
             (AgentsMd, _) => return None,
             (_, _) => "restart it",
         };

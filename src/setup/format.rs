@@ -1,88 +1,70 @@
-//! Edits clients' files, each in its format. The text is parsed only to locate its values and never regenerated, so
-//! everything else in the file keeps its bytes. A parser then checks the result.
+//! The formats of files with entries. The text is parsed only to locate its values and never written from the parsed
+//! values, so everything else in the file keeps its bytes. The parser then checks the result.
 
-use super::config_value::ConfigValue;
+use serde_json::Value;
+
+use super::entry::{ConfigEntry, WantState};
 use super::lines::split_mark;
-use super::recognised::{Recognition, others, presence};
-use super::want::{Presence, Want};
-use super::{json, toml_config, yaml};
+use super::{json, toml_config};
 
 /// The format of a file with entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ConfigFormat {
     Json,
-    /// JSON in which a client lets comments pass.
+    /// JSON in which the client allows comments.
     Jsonc,
     Toml,
-    Yaml,
 }
 
 impl ConfigFormat {
-    /// Returns what a file contains.
+    /// Parses a file; an empty one is `null`.
     ///
     /// # Errors
     ///
-    /// Why it cannot be read.
-    pub(super) fn tree(self, text: &str) -> Result<ConfigValue, String> {
+    /// Why it cannot be parsed.
+    pub(super) fn tree(self, text: &str) -> Result<Value, String> {
         let (_, text) = split_mark(text);
         match self {
             ConfigFormat::Json | ConfigFormat::Jsonc => json::tree(text, self == ConfigFormat::Jsonc),
             ConfigFormat::Toml => toml_config::tree(text),
-            ConfigFormat::Yaml => yaml::tree(text),
         }
     }
 
-    /// Returns a file, without its byte order mark, with what it lacks.
+    /// Adds an entry that is missing to a text without a byte order mark.
     ///
     /// # Errors
     ///
     /// Those of [`ConfigFormat::tree`], and how the file must be changed where its form takes no further entry.
-    pub(super) fn with(self, text: &str, want: &Want) -> Result<String, String> {
+    pub(super) fn with(self, text: &str, entry: &ConfigEntry) -> Result<String, String> {
         let made = match self {
-            ConfigFormat::Json | ConfigFormat::Jsonc => json::with(text, self == ConfigFormat::Jsonc, want)?,
-            ConfigFormat::Toml => toml_config::with(text, want),
-            ConfigFormat::Yaml => yaml::with(text, want),
+            ConfigFormat::Json | ConfigFormat::Jsonc => json::with(text, self == ConfigFormat::Jsonc, entry)?,
+            ConfigFormat::Toml => toml_config::with(text, entry),
         };
-        let is_there =
-            |tree: &ConfigValue| matches!(presence(tree, want, Recognition::Exact), Ok(Presence::Present(_)));
-        let tree = self.tree(&made).ok().filter(is_there);
-        // Nothing else has changed.
-        let old = self.tree(text)?;
-        let is_right = |tree: &ConfigValue| want.key.is_none() || others(tree, want) == others(&old, want);
-        let key = want.path.join(".");
-        match (tree.filter(is_right), self) {
-            (Some(_), _) => Ok(made),
-            (None, ConfigFormat::Toml) => {
+        let key = entry.path.join(".");
+        match self.tree(&made) {
+            Ok(tree) if entry.compare(&tree).state == WantState::Unchanged => Ok(made),
+            _ if self == ConfigFormat::Toml => {
                 Err(format!("`{key}` is written on one line; write it as a table, `[{key}.NAME]`"))
             }
-            (None, ConfigFormat::Yaml) => Err(format!("`{key}` is not written with one server on its own lines")),
-            (None, _) => Err("its form does not take another entry".to_owned()),
+            _ => Err(format!("`{key}` does not take another entry")),
         }
     }
 
-    /// Returns a file, without its byte order mark, without what is recognised as this want, and without what this leaves
-    /// empty; `None` if there is no such thing.
+    /// Returns whether an entry that is there can be taken out: in TOML, it is on lines of its own.
+    pub(super) fn can_remove(self, text: &str, entry: &ConfigEntry) -> bool {
+        self != ConfigFormat::Toml || toml_config::without(split_mark(text).1, entry).is_some()
+    }
+
+    /// Takes an entry that is as setup writes it out of a text without a byte order mark, and with it the objects and
+    /// lists that held nothing else.
     ///
     /// # Errors
     ///
-    /// Those of [`ConfigFormat::tree`], and that the entry cannot be told from others.
-    pub(super) fn without(self, text: &str, want: &Want, how: Recognition) -> Result<Option<String>, String> {
-        let edit = match self {
-            ConfigFormat::Json | ConfigFormat::Jsonc => {
-                return json::without(text, self == ConfigFormat::Jsonc, want, how);
-            }
-            ConfigFormat::Toml => toml_config::without,
-            ConfigFormat::Yaml => yaml::without,
-        };
-        let old = self.tree(text)?;
-        if !matches!(presence(&old, want, how)?, Presence::Present(_)) {
-            return Ok(None);
+    /// Those of [`ConfigFormat::tree`].
+    pub(super) fn without(self, text: &str, entry: &ConfigEntry) -> Result<String, String> {
+        match self {
+            ConfigFormat::Json | ConfigFormat::Jsonc => json::without(text, self == ConfigFormat::Jsonc, entry),
+            ConfigFormat::Toml => Ok(toml_config::without(text, entry).unwrap_or_else(|| text.to_owned())),
         }
-        let left = edit(text, want).filter(|left| {
-            let is_missing = |tree: &ConfigValue| presence(tree, want, how) == Ok(Presence::Missing);
-            self.tree(left).is_ok_and(|tree| is_missing(&tree) && others(&tree, want) == others(&old, want))
-        });
-        left.map(Some)
-            .ok_or_else(|| format!("the entry `{}` is mixed with others; remove it by hand", want.keys().join(".")))
     }
 }

@@ -1,6 +1,7 @@
 //! The hooks of clients: the form of an entry, the names of the events, and the limits.
 
-use super::config_value::ConfigValue;
+use serde_json::{Value, json};
+
 use crate::sessions::HookEvent::{self, Prompt, SessionEnd, SessionStart, Stop, Tool};
 
 /// The form of a hook's entry.
@@ -14,8 +15,6 @@ pub(super) enum HookForm {
     Command,
     /// As in the Copilot CLI.
     Bash,
-    /// A list of all hooks with their triggers, as in Kiro.
-    Trigger,
 }
 
 /// The hooks of a client.
@@ -65,9 +64,7 @@ pub(super) const VSCODE: Hooks = Hooks {
 pub(super) const GEMINI: Hooks =
     Hooks { tools: &[("AfterTool", "")], limit: MILLISECONDS, ..hooks(HookForm::Group, Some("gemini"), GEMINI_NAMES) };
 pub(super) const QWEN: Hooks = Hooks { limit: MILLISECONDS, ..hooks(HookForm::Group, Some("qwen"), QWEN_NAMES) };
-pub(super) const KIRO: Hooks = hooks(HookForm::Trigger, Some("kiro"), NAMES);
 pub(super) const DEVIN: Hooks = Hooks { key: None, ..hooks(HookForm::Group, Some("devin"), NAMES) };
-pub(super) const GOOSE: Hooks = hooks(HookForm::Group, Some("goose"), NAMES);
 
 impl Hooks {
     /// Returns the events that the client has, with its names for them, the tools for which they run, and the limits in its
@@ -85,35 +82,20 @@ impl Hooks {
 }
 
 impl HookForm {
-    /// Returns the version that a file of hooks of this form names.
-    pub(super) fn version(self) -> Option<ConfigValue> {
-        match self {
-            HookForm::Group => None,
-            HookForm::Flat | HookForm::Command | HookForm::Bash => Some(ConfigValue::Number("1".to_owned())),
-            HookForm::Trigger => Some(ConfigValue::text("v1")),
-        }
+    /// Returns whether a file of hooks of this form names its version.
+    pub(super) fn has_version(self) -> bool {
+        !matches!(self, HookForm::Group)
     }
 
-    /// Returns the entry that runs a line.
-    pub(super) fn value(self, line: &str, (event, name, tools, timeout): (HookEvent, &str, &str, u32)) -> ConfigValue {
-        let (kind, line) = (ConfigValue::text("command"), ConfigValue::text(line));
-        let timeout = ConfigValue::Number(timeout.to_string());
+    /// Returns the entry that runs a line for some tools, or for all of them without a name.
+    pub(super) fn value(self, line: &str, tools: &str, timeout: u32) -> Value {
+        let handler = json!({"type": "command", "command": line, "timeout": timeout});
         match self {
-            HookForm::Group => {
-                let handler = ConfigValue::map([("type", kind), ("command", line), ("timeout", timeout)]);
-                let matcher = (!tools.is_empty()).then(|| ("matcher", ConfigValue::text(tools)));
-                ConfigValue::map(matcher.into_iter().chain([("hooks", ConfigValue::List(vec![handler]))]))
-            }
-            HookForm::Trigger => ConfigValue::map([
-                ("name", ConfigValue::Text(format!("ralph-memory {}", event.as_str()))),
-                ("trigger", ConfigValue::text(name)),
-                ("action", ConfigValue::map([("type", kind), ("command", line)])),
-                ("timeout", timeout),
-                ("enabled", ConfigValue::Flag(true)),
-            ]),
-            HookForm::Command => ConfigValue::map([("type", kind), ("command", line), ("timeout", timeout)]),
-            HookForm::Flat => ConfigValue::map([("command", line), ("timeout", timeout)]),
-            HookForm::Bash => ConfigValue::map([("type", kind), ("bash", line), ("timeoutSec", timeout)]),
+            HookForm::Group if tools.is_empty() => json!({"hooks": [handler]}),
+            HookForm::Group => json!({"matcher": tools, "hooks": [handler]}),
+            HookForm::Command => handler,
+            HookForm::Flat => json!({"command": line, "timeout": timeout}),
+            HookForm::Bash => json!({"type": "command", "bash": line, "timeoutSec": timeout}),
         }
     }
 }

@@ -1,8 +1,10 @@
-//! The byte order mark and the line ends of a file.
+//! The byte order mark, the line ends and whole lines of a file.
+
+use std::ops::Range;
 
 const BOM: &str = "\u{feff}";
 
-/// Returns the byte order mark of a text, and the rest.
+/// Splits off the byte order mark.
 pub(super) fn split_mark(text: &str) -> (&str, &str) {
     text.split_at(if text.starts_with(BOM) { BOM.len() } else { 0 })
 }
@@ -15,22 +17,24 @@ pub(super) fn line_end(text: &str) -> &'static str {
     }
 }
 
-/// Returns where a line begins, or the empty line before it: setup puts one there.
-pub(super) fn with_empty_line(text: &str, start: usize) -> usize {
-    let ends = |line_end: &&&str| text[..start].ends_with(&line_end.repeat(2));
-    start - ["\r\n", "\n"].iter().find(ends).map_or(0, |line_end| line_end.len())
+/// Appends lines after an empty line. A text whose last line has no end keeps that.
+pub(super) fn appended(text: &str, lines: &str) -> String {
+    let end = line_end(text);
+    let lines = lines.replace('\n', end);
+    match text {
+        "" => lines,
+        _ if text.ends_with('\n') => format!("{text}{end}{lines}"),
+        _ => format!("{text}{end}{end}{}", lines.trim_end()),
+    }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lines_are_found() {
-        assert_eq!((line_end("a\r\nb\n"), line_end("a\nb\r\n"), line_end("a")), ("\r\n", "\n", "\n"));
-        assert_eq!(
-            (with_empty_line("a\r\n\r\nb", 5), with_empty_line("a\n\nb", 3), with_empty_line("a\nb", 2)),
-            (3, 2, 2)
-        );
+/// Cuts out lines, and what [`appended`] puts before them.
+pub(super) fn cut_out(text: &str, lines: Range<usize>) -> String {
+    let end = line_end(text);
+    let mut before = &text[..lines.start];
+    before = before.strip_suffix(end).filter(|before| before.ends_with('\n')).unwrap_or(before);
+    if lines.end == text.len() && !text.ends_with('\n') {
+        before = before.strip_suffix(end).unwrap_or(before);
     }
+    format!("{before}{}", &text[lines.end..])
 }

@@ -7,9 +7,6 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
-use serde::{Deserialize, Serialize};
-
-use super::SetupScope;
 use crate::system::posix::slashed;
 
 /// A folder below which a client has files.
@@ -36,7 +33,7 @@ pub(super) struct Bases {
 }
 
 /// A file's place: a folder without links, and the path below it, in which nothing that exists is a link.
-#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct ClientPlace {
     pub(super) root: PathBuf,
     pub(super) path: String,
@@ -92,15 +89,6 @@ impl Bases {
     /// Returns a path as it is named: in the project, from its folder.
     pub(super) fn relative<'a>(&self, path: &'a Path) -> &'a Path {
         path.strip_prefix(&self.project).unwrap_or(path)
-    }
-
-    /// Returns the folder that a scope is about.
-    pub(super) fn folder(&self, scope: SetupScope) -> PathBuf {
-        let folder = match scope {
-            SetupScope::Project => self.project.clone(),
-            SetupScope::User => self.home.clone().unwrap_or_default(),
-        };
-        folder.canonicalize().unwrap_or(folder)
     }
 
     /// Returns whether there is something at a path.

@@ -1,16 +1,13 @@
 //! Connects a memory to the clients of coding agents: registers the server and the hooks, and adds instructions.
 //!
 //! An existing file only gets insertions, at places that a parser finds, so comments, order and formatting survive. All
-//! clients are planned before anything is written; a file that cannot be edited safely is refused, with everything else
-//! of that client. A removal restores the bytes of each file that nobody has changed since.
-//!
-//! A project's files may come from anyone. An entry counts as connected only if it is exactly what setup writes. An
-//! entry that only looks like it is named, and its client is refused.
+//! clients are planned before anything is written; a file that cannot be edited safely, or has another entry of this
+//! name, is refused, with everything else of that client. A removal takes out what is as setup writes it, and names the
+//! rest.
 //!
 //! This module knows the files of clients, but nothing about memories. It starts no program.
 //!
 //! ```
-//! use ralph_memory::memory::StateFolders;
 //! use ralph_memory::setup::{Setup, SetupClient, SetupOptions, SetupScope};
 //!
 //! # let folder = tempfile::tempdir()?;
@@ -20,13 +17,13 @@
 //! // A program passes `&|name| std::env::var_os(name)`.
 //! let variable = |name: &str| (name == "HOME").then(|| home.clone().into_os_string());
 //! let program = std::path::Path::new("/usr/local/bin/ralph-memory");
-//! let setup = Setup::new(&project, program, StateFolders::of_user(&variable), &variable);
+//! let setup = Setup::new(&project, program, &variable);
 //! let plan = setup.plan(&[SetupClient::Cursor], SetupScope::Project, SetupOptions::default())?;
 //! assert!(plan.files.iter().any(|file| file.diff.contains("+    \"ralph-memory\": {")));
-//! setup.apply(plan)?;
+//! plan.apply()?;
 //! assert!(project.join(".cursor/mcp.json").exists());
 //!
-//! setup.apply(setup.plan_removal(&[SetupClient::Cursor], SetupScope::Project)?)?;
+//! setup.plan_removal(&[SetupClient::Cursor], SetupScope::Project)?.apply()?;
 //! assert_eq!(std::fs::read_dir(&project)?.count(), 0);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -34,40 +31,31 @@
 mod apply;
 mod block;
 mod client;
-mod config_value;
-mod draft;
+mod client_files;
+mod entry;
 mod format;
 mod hook_line;
 mod hooks;
 mod json;
 mod lines;
 mod locate;
-mod look_alike;
 mod plan;
 mod planned;
 mod program;
-mod recognised;
-mod record;
-mod registered;
-mod removal;
-mod seal;
 mod status;
 mod table;
 mod toml_config;
-mod trust;
 mod want;
-mod yaml;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 pub use self::client::SetupClient;
+use self::entry::WantState;
 use self::hook_line::PROGRAM;
 use self::locate::Bases;
 pub use self::planned::{PlannedAction, PlannedFile, SetupPlan, SetupStep};
 use self::program::find_in;
-use self::record::SetupRecord;
-use crate::recording::StateFolders;
 use crate::text::choice;
 
 choice! {
@@ -111,13 +99,12 @@ impl SetupOptions {
 /// What setup knows about its environment: the folders, this program, and the variables.
 ///
 /// ```
-/// use ralph_memory::memory::StateFolders;
 /// use ralph_memory::setup::{Setup, SetupClient, SetupScope};
 ///
 /// # let folder = tempfile::tempdir()?;
 /// # let project = folder.path();
 /// std::fs::write(project.join("opencode.jsonc"), "{}\n")?;
-/// let setup = Setup::new(project, "/usr/bin/ralph-memory".as_ref(), StateFolders::default(), &|_| None);
+/// let setup = Setup::new(project, "/usr/bin/ralph-memory".as_ref(), &|_| None);
 /// assert_eq!(setup.found(SetupScope::Project), [SetupClient::OpenCode]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -127,25 +114,13 @@ pub struct Setup {
     /// This program, as it was started.
     program: PathBuf,
     path: Option<OsString>,
-    state: StateFolders,
 }
 
 impl Setup {
-    /// Takes the project's folder, the full path of this program as it was started, the folders for the record of what
-    /// is inserted, and the environment `variable`s: `HOME`, `PATH`, `CLAUDE_CONFIG_DIR`, `CODEX_HOME` and
-    /// `XDG_CONFIG_HOME`.
-    pub fn new(
-        project: &Path,
-        program: &Path,
-        state: StateFolders,
-        variable: &dyn Fn(&str) -> Option<OsString>,
-    ) -> Setup {
-        Setup {
-            bases: Bases::new(project.to_owned(), variable),
-            program: program.to_owned(),
-            path: variable("PATH"),
-            state,
-        }
+    /// Takes the project's folder, the full path of this program as it was started, and the environment `variable`s:
+    /// `HOME`, `PATH`, `CLAUDE_CONFIG_DIR`, `CODEX_HOME` and `XDG_CONFIG_HOME`.
+    pub fn new(project: &Path, program: &Path, variable: &dyn Fn(&str) -> Option<OsString>) -> Setup {
+        Setup { bases: Bases::new(project.to_owned(), variable), program: program.to_owned(), path: variable("PATH") }
     }
 
     /// Returns the clients that are here: those with a file in the project or in the user's folders, those with a program
@@ -162,40 +137,33 @@ impl Setup {
         SetupClient::ALL.iter().copied().filter(is_here).collect()
     }
 
-    /// Returns the clients that setup has connected here, if only in part: by its record, or else, for example in a
-    /// clone, by what is in the files. Those with an entry that only looks like one of setup's are among them.
+    /// Returns the clients that are connected here, if only in part, and those with another entry of this name.
     ///
     /// ```
-    /// use ralph_memory::memory::StateFolders;
     /// use ralph_memory::setup::{Setup, SetupScope};
     ///
     /// # let folder = tempfile::tempdir()?;
     /// # let project = folder.path();
     /// std::fs::create_dir(project.join(".cursor"))?;
-    /// let setup = Setup::new(project, "/usr/bin/ralph-memory".as_ref(), StateFolders::default(), &|_| None);
+    /// let setup = Setup::new(project, "/usr/bin/ralph-memory".as_ref(), &|_| None);
     /// assert!(setup.set_up(SetupScope::Project).is_empty() && !setup.found(SetupScope::Project).is_empty());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn set_up(&self, scope: SetupScope) -> Vec<SetupClient> {
-        let recorded = self.recorded(scope);
-        let is_set_up = |client: &SetupClient| {
-            // The remains of a connection show that the rest is missing.
-            let has_part = |file| match client {
-                // Its block is also that of others.
-                SetupClient::AgentsMd => recorded.is_empty() && self.has_block(file),
-                _ => self.has_any_part(file),
-            };
-            recorded.contains(client)
-                || table::files(*client, scope, PROGRAM, SetupOptions::default()).iter().any(has_part)
-                || !self.dangers(*client, scope).is_empty()
+        let has_any = |client: SetupClient| {
+            let table = table::files(client, scope, PROGRAM, SetupOptions::default());
+            let mut parts = table.iter().flat_map(|file| self.compared(file));
+            parts.any(|(want, part)| match client {
+                SetupClient::AgentsMd => part.is_there(),
+                // The block and the skill are also those of others.
+                _ => want.entry().is_some() && (part.is_there() || part.state == WantState::Taken),
+            })
         };
-        SetupClient::ALL.iter().copied().filter(is_set_up).collect()
-    }
-
-    /// Returns the clients for which setup has changed files here, by its record; none if there is no record, for example
-    /// in a clone.
-    pub fn recorded(&self, scope: SetupScope) -> Vec<SetupClient> {
-        let record = SetupRecord::read(&self.state, scope, &self.bases.folder(scope));
-        SetupClient::ALL.iter().copied().filter(|client| record.has(*client)).collect()
+        let mut clients: Vec<SetupClient> =
+            SetupClient::ALL.iter().copied().filter(|client| has_any(*client)).collect();
+        if clients.len() > 1 {
+            clients.retain(|client| *client != SetupClient::AgentsMd);
+        }
+        clients
     }
 }

@@ -2,27 +2,57 @@
 //!
 //! Nothing is written here. A client of which one file cannot be edited is refused as a whole.
 
-use std::collections::BTreeSet;
-use std::ffi::OsStr;
-use std::path::{Path, PathBuf};
+use std::collections::btree_map::{BTreeMap, Entry};
+use std::path::Path;
+
+use serde_json::{Map, Value};
 
 use super::client::SetupClient;
-use super::draft::Draft;
+use super::client_files::{check_writable, read_at};
+use super::entry::WantState;
 use super::hook_line::{PROGRAM, is_own_program};
+use super::json::written;
+use super::lines::split_mark;
 use super::locate::{Base, ClientPlace};
-use super::look_alike::has_look_alike;
 use super::planned::{CONNECTED, PlannedFile, SetupPlan, SetupStep};
 use super::program::{program_name, runs};
-use super::record::SetupRecord;
-use super::registered::programs;
 use super::status::ClaudeSettings;
 use super::table::{ClientFile, PLUGIN_MANIFEST, files};
+use super::want::Want;
 use super::{Setup, SetupOptions, SetupScope};
 use crate::error::{Error, Message, Problem, Result};
 use crate::text::printed_command;
 
-/// What to do about entries in the files of a client that are not setup's.
-const OTHERS_FIRST: &str = "read the other servers and hooks in its files of this folder first, since it may run them once you trust the folder";
+/// How setup writes a file of its own.
+const LAYOUT: Option<(&str, &str)> = Some(("\n", "  "));
+
+/// The files as they will be, and what a person should know.
+#[derive(Debug, Clone, Default)]
+struct Draft {
+    files: BTreeMap<ClientPlace, PlannedFile>,
+    problems: Vec<Problem>,
+}
+
+impl Draft {
+    /// Reads a file, unless it is here already.
+    fn file(&mut self, place: &ClientPlace, path: &Path) -> std::result::Result<&mut PlannedFile, String> {
+        match self.files.entry(place.clone()) {
+            Entry::Occupied(file) => Ok(file.into_mut()),
+            Entry::Vacant(vacant) => {
+                let before = read_at(place)?;
+                let (path, place, after) = (path.to_owned(), place.clone(), before.clone());
+                Ok(vacant.insert(PlannedFile { path, place, before, after, ..PlannedFile::default() }))
+            }
+        }
+    }
+
+    fn warn(&mut self, path: &Path, code: &str, reason: impl Into<Message>, hint: &str) {
+        let warning = Problem::warning(path.display().to_string(), code, reason, hint);
+        if !self.problems.contains(&warning) {
+            self.problems.push(warning);
+        }
+    }
+}
 
 impl Setup {
     /// Plans to set up clients. Nothing is written.
@@ -39,19 +69,13 @@ impl Setup {
             return Err(Error::invalid("program", format!("{reason}; install it as `{PROGRAM}`")));
         }
         let is_project = scope == SetupScope::Project;
-        let mut problems = Vec::new();
+        let mut draft = Draft::default();
         if program != PROGRAM && is_project {
-            problems.push(Problem::warning(
-                "PATH",
-                "program-not-in-path",
-                "a shell does not find `ralph-memory`, by which files of a project call it",
-                "install it in a folder of `PATH`",
-            ));
+            let reason = "a shell does not find `ralph-memory`, by which files of a project call it";
+            draft.warn("PATH".as_ref(), "program-not-in-path", reason, "install it in a folder of `PATH`");
         } else if let Some(doubt) = doubt {
-            let reason = "clients will run this path";
-            problems.push(Problem::warning(program.clone(), "program-may-move", reason, doubt));
+            draft.warn(program.as_ref(), "program-may-move", "clients will run this path", doubt);
         }
-        let mut draft = self.draft(scope);
         let mut planned = Vec::new();
         for client in in_order(clients) {
             let table = files(client, scope, &program, options);
@@ -59,79 +83,48 @@ impl Setup {
                 let reason = format!("{} has no files of the {}", client.title(), scope.as_str());
                 return Err(Error::invalid(client.as_str(), format!("{reason}; use `--scope project`")));
             }
-            let dangers = self.dangers(client, scope);
-            if !dangers.is_empty() {
-                problems.extend(dangers);
-                continue;
-            }
-            match draft.attempt(|draft| self.add_client(draft, client, scope, &table)) {
-                Ok(()) => {
-                    let settings = self.claude_settings(client);
-                    let unused = self.unused(scope, &table, &settings);
-                    problems.extend(unused.into_iter().map(|(path, reason, hint)| {
-                        self.warning(&path, "switched-off", format!("{}: {reason}", client.title()), hint)
-                    }));
-                    problems.extend(self.hooks_of_user(scope, &settings));
-                    planned.push(client);
+            let before = draft.clone();
+            match self.add_client(&mut draft, client, scope, &table) {
+                Ok(()) => planned.push(client),
+                Err(refused) => {
+                    draft = before;
+                    draft.problems.push(refused);
                 }
-                Err(refused) => problems.push(refused),
             }
         }
-        problems.extend(self.stale(&draft));
-        let allows_tools = options.allow_tools || ClaudeSettings::read(&self.bases).allows_tools;
-        let steps = planned.iter().flat_map(|client| {
-            let step = client.step(is_project, allows_tools);
-            let first = step.as_ref().filter(|_| is_project && self.has_others(*client, scope));
-            let first = first.map(|_| OTHERS_FIRST.to_owned());
-            first.into_iter().chain(step).map(|step| SetupStep { client: *client, step })
-        });
-        let steps = steps.collect();
-        Ok(self.finished(draft, (clients, scope, Some(options)), planned, problems, steps))
+        let allows_tools = options.allow_tools || ClaudeSettings::read(self).allows_tools;
+        let step = |client: &SetupClient| {
+            client.step(is_project, allows_tools).map(|step| SetupStep { client: *client, step })
+        };
+        let steps = planned.iter().filter_map(step).collect();
+        Ok(finished(draft, planned, steps))
     }
 
-    /// Plans to remove what setup has done for these clients. Nothing is written.
+    /// Plans to remove what setup writes for these clients, where it is as setup writes it. Nothing is written.
     ///
     /// # Errors
     ///
     /// [`Error::Invalid`] where the path of this program cannot be written into a file.
     pub fn plan_removal(&self, clients: &[SetupClient], scope: SetupScope) -> Result<SetupPlan> {
         let (program, _) = self.program_name()?;
-        let all = SetupOptions::ALL;
-        let mut draft = self.draft(scope);
-        let mut problems = Vec::new();
+        let mut draft = Draft::default();
         let mut planned = Vec::new();
         for client in in_order(clients) {
-            let table = files(client, scope, &program, all);
-            match draft.attempt(|draft| self.remove_client(draft, client, scope, &table, clients)) {
-                Ok(()) => {
-                    problems.extend(self.left(&draft, client, scope, &table));
-                    planned.push(client);
+            let table = files(client, scope, &program, SetupOptions::ALL);
+            let before = draft.clone();
+            match self.remove_client(&mut draft, client, &table, &self.shared(scope, clients)) {
+                Ok(()) => planned.push(client),
+                Err(refused) => {
+                    draft = before;
+                    draft.problems.push(refused);
                 }
-                Err(refused) => problems.push(refused),
             }
         }
-        // The block and the skill are also those of other clients.
-        let was_connected = draft.files.values().any(|file| {
-            let is_of_hooks = file.clients.contains(&SetupClient::Codex) && file.path.ends_with("hooks.json");
-            is_of_hooks && file.after != file.before
-        });
-        let codex = SetupStep {
-            client: SetupClient::Codex,
-            step:
-                "`[hooks.state]` in its `config.toml` keeps the trust that you gave to the hooks; delete it if you like"
-                    .to_owned(),
-        };
-        let steps = if was_connected && planned.contains(&SetupClient::Codex) { vec![codex] } else { Vec::new() };
-        Ok(self.finished(draft, (clients, scope, None), planned, problems, steps))
+        Ok(finished(draft, planned, Vec::new()))
     }
 
     fn program_name(&self) -> Result<(String, Option<&'static str>)> {
         program_name(&self.program, self.path.as_deref()).map_err(|reason| Error::invalid("program", reason))
-    }
-
-    fn draft(&self, scope: SetupScope) -> Draft {
-        let known = SetupRecord::read(&self.state, scope, &self.bases.folder(scope));
-        Draft { record: known.clone(), known, ..Draft::default() }
     }
 
     fn add_client(
@@ -141,18 +134,69 @@ impl Setup {
         scope: SetupScope,
         table: &[ClientFile],
     ) -> std::result::Result<(), Problem> {
+        let settings = self.claude_settings(client);
         if client == SetupClient::Claude {
-            self.check_connected_once(scope)?;
+            self.check_connected_once(scope, &settings)?;
         }
         for file in table {
             let path = self.chosen(file);
             let shown = self.bases.shown(file.base, path);
-            let added = self.bases.locate(file.base, path).and_then(|place| {
-                draft.add(&place, self.bases.relative(&shown), client, &file.content)?;
-                Self::remember_folders(draft, &place);
-                Ok(())
-            });
+            let added = self
+                .bases
+                .locate(file.base, path)
+                .and_then(|place| self.add(draft, &place, self.bases.relative(&shown), client, &file.wants));
             added.map_err(|reason| self.unusable(client, &shown, &reason))?;
+        }
+        for (path, reason) in settings.switched_off(scope) {
+            let reason = format!("{}: {reason}", client.title());
+            draft.warn(self.bases.relative(&path), "switched-off", reason, "remove that from these settings");
+        }
+        Ok(())
+    }
+
+    /// Adds what a file lacks.
+    fn add(
+        &self,
+        draft: &mut Draft,
+        place: &ClientPlace,
+        path: &Path,
+        client: SetupClient,
+        wants: &[Want],
+    ) -> std::result::Result<(), String> {
+        let file = draft.file(place, path)?;
+        let was = file.after.clone();
+        file.is_of(client);
+        let mut warnings = Vec::new();
+        for want in wants {
+            let found = want.compare(file.after.as_deref());
+            match want.added(file.after.as_deref(), &found.state)? {
+                Some(text) => {
+                    file.lacks.extend(Some(want.described(&found.state)).filter(|lack| !lack.is_empty()));
+                    file.after = Some(text);
+                }
+                None if found.is_off => warnings.push((
+                    "switched-off",
+                    format!("{}: the entry of ralph-memory is there, but it is switched off", client.title()),
+                    "switch it on in the client or in this file",
+                )),
+                None if matches!(want, Want::Whole(_)) && found.state == WantState::Changed => warnings.push((
+                    "edited-by-hand",
+                    "it was edited, or written by another version, so it stays".to_owned(),
+                    "delete it, and run the command again",
+                )),
+                None => {}
+            }
+            let program = found.program.filter(|program| program.contains('/'));
+            if let Some(program) = program.filter(|program| !runs(program, self.path.as_deref())) {
+                let hint = "`ralph-memory setup --remove` for this client, and then set it up again";
+                warnings.push(("program-is-gone", format!("it runs `{program}`, which does not exist"), hint));
+            }
+        }
+        if file.after != was && file.before.is_some() {
+            check_writable(place)?;
+        }
+        for (code, reason, hint) in warnings {
+            draft.warn(path, code, reason, hint);
         }
         Ok(())
     }
@@ -161,137 +205,59 @@ impl Setup {
         &self,
         draft: &mut Draft,
         client: SetupClient,
-        scope: SetupScope,
         table: &[ClientFile],
-        removed: &[SetupClient],
+        shared: &[ClientPlace],
     ) -> std::result::Result<(), Problem> {
-        let mut done = BTreeSet::new();
         for (file, path) in table.iter().flat_map(|file| file.paths.iter().map(move |path| (file, path))) {
             // What cannot be located was not written by setup.
             let Ok(place) = self.bases.locate(file.base, path) else { continue };
-            if self.is_shared(draft, &place, scope, removed) {
+            if shared.contains(&place) {
                 continue;
             }
             let shown = self.bases.shown(file.base, path);
-            let removed = draft.remove(&place, self.bases.relative(&shown), client, &file.content);
+            let removed = remove(draft, &place, self.bases.relative(&shown), client, &file.wants);
             removed.map_err(|reason| self.unusable(client, &shown, &reason))?;
-            Self::remember_own_folders(draft, &place, file.base);
-            done.insert(place);
         }
-        // Others use the rest, or this version no longer writes it.
-        draft.record.leave(client, |place| !done.contains(place));
         Ok(())
     }
 
-    /// Returns whether clients that stay use a file: by the record, else if their server is registered here.
-    fn is_shared(&self, draft: &Draft, place: &ClientPlace, scope: SetupScope, removed: &[SetupClient]) -> bool {
-        let stays = |client: &SetupClient| !removed.contains(client);
-        if let Some(record) = draft.known.of(place) {
-            return record.clients.iter().any(stays);
-        }
-        SetupClient::ALL.iter().copied().filter(stays).any(|client| {
-            let table = files(client, scope, PROGRAM, SetupOptions::default());
-            let uses =
-                |file: &ClientFile| self.bases.locate(file.base, self.chosen(file)).is_ok_and(|used| used == *place);
-            table.iter().any(uses) && table.iter().any(|file| self.has_server(file))
-        })
+    /// Returns the files of the clients that stay connected.
+    fn shared(&self, scope: SetupScope, removed: &[SetupClient]) -> Vec<ClientPlace> {
+        let stays = SetupClient::ALL.iter().copied().filter(|client| !removed.contains(client));
+        let tables = stays.map(|client| files(client, scope, PROGRAM, SetupOptions::default()));
+        let connected = tables.filter(|table| table.iter().any(|file| self.has_server(file)));
+        let places = connected.flatten().filter_map(|file| self.bases.locate(file.base, self.chosen(&file)).ok());
+        places.collect()
     }
 
     /// Refuses to connect Claude Code twice: the plugin's hooks and those of the settings would both run.
-    fn check_connected_once(&self, scope: SetupScope) -> std::result::Result<(), Problem> {
-        let settings = ClaudeSettings::read(&self.bases);
+    fn check_connected_once(&self, scope: SetupScope, settings: &ClaudeSettings) -> std::result::Result<(), Problem> {
         let refused = |shown: &Path, reason: &str, hint: String| {
             Err(self.refusal(SetupClient::Claude, CONNECTED, shown, &format!("connected already, {reason}"), hint))
         };
-        match (scope, settings.with_hooks.first(), settings.enabled_plugin) {
+        match (scope, settings.with_hooks.first(), &settings.enabled_plugin) {
             (SetupScope::Project, ..) if self.bases.exists(Base::ClaudeHome, PLUGIN_MANIFEST) => refused(
                 &self.bases.shown(Base::ClaudeHome, "skills/ralph-memory"),
                 "as a plugin for every project",
                 "keep it; or remove it with `ralph-memory setup claude --scope user --remove` first".to_owned(),
             ),
-            (SetupScope::User, Some((base, shown)), _) => {
-                let folder = if *base == Base::Project { "this folder" } else { "the folder above `.claude`" };
-                let remove =
-                    format!("with `ralph-memory setup claude --remove` in {folder}, or by hand if you wrote them");
-                let reason = "by these settings; the hooks of the plugin would run, too";
-                refused(shown, reason, format!("keep them; or remove them first: {remove}"))
-            }
+            (SetupScope::User, Some(shown), _) => refused(
+                shown,
+                "by these settings; the hooks of the plugin would run, too",
+                "keep them; or remove them first: with `ralph-memory setup claude --remove` in the folder above \
+                 `.claude`, or by hand if you wrote them"
+                    .to_owned(),
+            ),
             (.., Some(plugin)) => {
-                let uninstall = printed_command("claude plugin uninstall PLUGIN", &[("PLUGIN", &plugin)]);
-                let hint = format!("keep it; or remove it with {uninstall} first");
+                let uninstall = printed_command("claude plugin uninstall PLUGIN", &[("PLUGIN", plugin)]);
                 refused(
                     &self.bases.shown(Base::ClaudeHome, "settings.json"),
                     &format!("by the plugin `{plugin}`"),
-                    hint,
+                    format!("keep it; or remove it with {uninstall} first"),
                 )
             }
             _ => Ok(()),
         }
-    }
-
-    fn remember_folders(draft: &mut Draft, place: &ClientPlace) {
-        let missing = |folder: &Path| !folder.exists();
-        let inside = place.folders().take_while(|folder| missing(&place.root.join(folder)));
-        draft.record.folders.extend(inside.map(|folder| (place.root.clone(), folder.to_owned())));
-        for folder in place.root.ancestors().take_while(|folder| missing(folder)) {
-            if let (Some(above), Some(name)) = (folder.parent(), folder.file_name().and_then(OsStr::to_str)) {
-                draft.record.folders.insert((above.to_owned(), name.to_owned()));
-            }
-        }
-    }
-
-    /// Lets folders go with a file of which there is no record: those of setup's own name, and in a project also those
-    /// that are empty without the file, since git keeps no empty folder of a clone.
-    fn remember_own_folders(draft: &mut Draft, place: &ClientPlace, base: Base) {
-        let is_deleted = draft.files.get(place).is_some_and(|file| file.before.is_some() && file.after.is_none());
-        let is_of_clone = base == Base::Project && is_deleted && draft.known.of(place).is_none();
-        let is_own = |folder: &&str| is_of_clone || folder.split('/').any(|part| part == "ralph-memory");
-        let own = place.folders().filter(is_own);
-        draft.record.folders.extend(own.map(|folder| (place.root.clone(), folder.to_owned())));
-    }
-
-    /// Returns a warning of a file.
-    fn warning(&self, shown: &Path, code: &str, reason: impl Into<Message>, hint: &str) -> Problem {
-        Problem::warning(self.bases.relative(shown).display().to_string(), code, reason, hint)
-    }
-
-    /// Warns of entries whose program is not there.
-    fn stale(&self, draft: &Draft) -> Vec<Problem> {
-        let entries = draft.files.values().flat_map(|file| file.programs.iter().map(|program| (&file.path, program)));
-        let gone = entries.filter(|(_, program)| program.contains('/') && !runs(program, self.path.as_deref()));
-        let hint = "`ralph-memory setup --remove` for this client, and then set it up again";
-        let warning = |(shown, program): (&PathBuf, &String)| {
-            self.warning(shown, "program-is-gone", format!("it runs `{program}`, which does not exist"), hint)
-        };
-        gone.map(warning).collect()
-    }
-
-    /// Reports hooks for every project in addition to those of this one. Claude Code runs identical ones once.
-    fn hooks_of_user(&self, scope: SetupScope, settings: &ClaudeSettings) -> Option<Problem> {
-        let own = self.bases.locate(Base::Project, ".claude/settings.json").ok();
-        let users = self.bases.locate(Base::ClaudeHome, "settings.json").ok();
-        let (_, shown) = settings.with_hooks.iter().find(|(base, _)| *base == Base::ClaudeHome)?;
-        let reason = "Claude Code: these settings have the hooks for every project; it runs hooks that are equal once";
-        let hint = "keep one of them: remove the hooks from the settings of the user, or those of the project";
-        (scope == SetupScope::Project && own != users).then(|| self.warning(shown, CONNECTED, reason, hint))
-    }
-
-    /// Names the files that keep an entry that somebody else wrote.
-    fn left(&self, draft: &Draft, client: SetupClient, scope: SetupScope, table: &[ClientFile]) -> Vec<Problem> {
-        let is_left = |text: &String, file: &ClientFile| {
-            !programs(&file.content, text, |_| true).is_empty() || has_look_alike(scope, file, text)
-        };
-        let paths = table.iter().flat_map(|file| file.paths.iter().map(move |path| (file, path)));
-        let left = paths.filter_map(|(file, path)| {
-            let draft = draft.files.get(&self.bases.locate(file.base, path).ok()?)?;
-            draft.after.as_ref().is_some_and(|text| is_left(text, file)).then_some(&draft.path)
-        });
-        let left: BTreeSet<&PathBuf> = left.collect();
-        let reason = "it has an entry of ralph-memory that setup did not write here, so the entry stays";
-        let hint = "remove the entry by hand if you do not need it";
-        let warning =
-            |path: &PathBuf| self.warning(path, "not-of-setup", format!("{}: {reason}", client.title()), hint);
-        left.into_iter().map(warning).collect()
     }
 
     /// Returns why a client is refused.
@@ -302,28 +268,67 @@ impl Setup {
 
     fn unusable(&self, client: SetupClient, shown: &Path, reason: &str) -> Problem {
         let hint = "fix or move the file, and run the command again; no file of this client was changed".to_owned();
-        let reason = format!("not set up, since this file cannot be edited: {reason}");
+        let reason = format!("this file cannot be edited: {reason}");
         self.refusal(client, "setup-refused", shown, &reason, hint)
     }
+}
 
-    fn finished(
-        &self,
-        draft: Draft,
-        (asked, scope, options): (&[SetupClient], SetupScope, Option<SetupOptions>),
-        clients: Vec<SetupClient>,
-        mut problems: Vec<Problem>,
-        steps: Vec<SetupStep>,
-    ) -> SetupPlan {
-        let reason = "somebody has edited this file of ralph-memory, so it is left as it is";
-        let edited = draft.edited.iter();
-        problems
-            .extend(edited.map(|path| self.warning(path, "edited-by-hand", reason, "delete it if it is not needed")));
-        let used = draft.files.into_values().filter(|file| !file.clients.is_empty());
-        let mut files: Vec<PlannedFile> = used.map(PlannedFile::decided).collect();
-        files.sort_by(|one, other| one.path.cmp(&other.path));
-        let (record, known, asked) = (draft.record, draft.known, asked.to_vec());
-        SetupPlan { files, clients, problems, steps, scope, asked, options, record, known }
+/// Removes what is as setup writes it, and the file if nothing else is in it; names the rest.
+fn remove(
+    draft: &mut Draft,
+    place: &ClientPlace,
+    path: &Path,
+    client: SetupClient,
+    wants: &[Want],
+) -> std::result::Result<(), String> {
+    let file = draft.file(place, path)?;
+    let was = file.after.clone();
+    let mut left = Vec::new();
+    for want in wants {
+        let Some(text) = file.after.clone() else { break };
+        let state = want.compare(Some(&text)).state;
+        let is_accompanying = matches!(want, Want::Entry(..)) && want.entry().is_none();
+        match state {
+            WantState::Unchanged if !is_accompanying => file.after = want.removed(&text)?,
+            WantState::Changed => left.push(want.described(&WantState::Added)),
+            WantState::Taken if want.is_server() => left.push(want.described(&state)),
+            WantState::Broken(reason) if text.contains(PROGRAM) => return Err(reason),
+            _ => {}
+        }
     }
+    if file.after != was {
+        file.is_of(client);
+        if file.after.as_ref().is_some_and(|text| holds_nothing(text, wants)) {
+            file.after = None;
+        }
+        check_writable(place)?;
+    }
+    for what in left {
+        let reason = format!("{what} of ralph-memory is not as setup writes it, so it stays");
+        draft.warn(path, "not-of-setup", reason, "remove it by hand if you do not need it");
+    }
+    Ok(())
+}
+
+/// Returns whether a file has nothing, or, as setup writes JSON, nothing but what accompanies its entries, and the schema
+/// that opencode writes into its file. An empty object in another form is somebody else's.
+fn holds_nothing(text: &str, wants: &[Want]) -> bool {
+    let (_, text) = split_mark(text);
+    let accompanies =
+        |(key, value): (&String, &Value)| key == "$schema" || wants.iter().any(|want| want.accompanies(key, value));
+    let is_written = |members: Map<String, Value>| {
+        let own = if members.is_empty() { "{\n}".to_owned() } else { written(&Value::Object(members), LAYOUT, "") };
+        text.replace("\r\n", "\n").strip_suffix('\n') == Some(&own)
+    };
+    let members = serde_json::from_str::<Map<String, Value>>(text).ok();
+    text.trim().is_empty() || members.is_some_and(|members| members.iter().all(accompanies) && is_written(members))
+}
+
+fn finished(draft: Draft, clients: Vec<SetupClient>, steps: Vec<SetupStep>) -> SetupPlan {
+    let used = draft.files.into_values().filter(|file| !file.clients.is_empty());
+    let mut files: Vec<PlannedFile> = used.map(PlannedFile::decided).collect();
+    files.sort_by(|one, other| one.path.cmp(&other.path));
+    SetupPlan { files, clients, problems: draft.problems, steps }
 }
 
 /// Returns the clients once each, in the order of the table.

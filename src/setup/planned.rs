@@ -1,6 +1,5 @@
 //! What a plan contains: files with their changes, steps for a person, problems.
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
@@ -8,9 +7,7 @@ use similar::TextDiff;
 
 use super::client::SetupClient;
 use super::locate::ClientPlace;
-use super::record::SetupRecord;
-use super::{SetupOptions, SetupScope};
-use crate::error::{Problem, Severity};
+use crate::error::Problem;
 
 /// What happens to a file.
 ///
@@ -36,13 +33,12 @@ pub enum PlannedAction {
 /// A file of a plan.
 ///
 /// ```
-/// use ralph_memory::memory::StateFolders;
 /// use ralph_memory::setup::{Setup, SetupClient, SetupOptions, SetupScope, PlannedAction};
 ///
 /// # let folder = tempfile::tempdir()?;
 /// # let project = folder.path();
 /// # let program = project.join("ralph-memory");
-/// let setup = Setup::new(project, &program, StateFolders::default(), &|_| None);
+/// let setup = Setup::new(project, &program, &|_| None);
 /// let plan = setup.plan(&[SetupClient::AgentsMd], SetupScope::Project, SetupOptions::default())?;
 /// let file = &plan.files[0];
 /// assert_eq!((file.path.to_str(), file.action), (Some("AGENTS.md"), PlannedAction::Create));
@@ -69,12 +65,6 @@ pub struct PlannedFile {
     /// What it will contain.
     #[serde(skip)]
     pub(super) after: Option<String>,
-    /// Programs that entries of setup's run.
-    #[serde(skip)]
-    pub(super) programs: BTreeSet<String>,
-    /// Whether it gets its old bytes back, so that everything in it is somebody else's.
-    #[serde(skip)]
-    pub(super) is_restored: bool,
 }
 
 impl PlannedFile {
@@ -101,13 +91,12 @@ impl PlannedFile {
 /// Something that only a person can do.
 ///
 /// ```
-/// use ralph_memory::memory::StateFolders;
 /// use ralph_memory::setup::{Setup, SetupClient, SetupOptions, SetupScope};
 ///
 /// # let folder = tempfile::tempdir()?;
 /// # let project = folder.path();
 /// # let program = project.join("ralph-memory");
-/// let setup = Setup::new(project, &program, StateFolders::default(), &|_| None);
+/// let setup = Setup::new(project, &program, &|_| None);
 /// let plan = setup.plan(&[SetupClient::Codex], SetupScope::Project, SetupOptions::default())?;
 /// assert!(plan.steps[0].step.contains("trust the new hooks"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -123,14 +112,13 @@ pub struct SetupStep {
 /// What a setup or a removal will do.
 ///
 /// ```
-/// use ralph_memory::memory::StateFolders;
 /// use ralph_memory::setup::{Setup, SetupClient, SetupOptions, SetupScope};
 ///
 /// # let folder = tempfile::tempdir()?;
 /// # let project = folder.path();
 /// # let program = project.join("ralph-memory");
-/// let setup = Setup::new(project, &program, StateFolders::default(), &|_| None);
-/// let plan = setup.plan(&[SetupClient::Kiro], SetupScope::Project, SetupOptions::default())?;
+/// let setup = Setup::new(project, &program, &|_| None);
+/// let plan = setup.plan(&[SetupClient::Devin], SetupScope::Project, SetupOptions::default())?;
 /// assert!(!plan.is_empty() && !plan.is_connected());
 /// for problem in &plan.problems {
 ///     eprintln!("{problem} ({})", problem.hint);
@@ -148,25 +136,12 @@ pub struct SetupPlan {
     pub problems: Vec<Problem>,
     /// What only a person can do, once the plan is applied.
     pub steps: Vec<SetupStep>,
-    pub(super) scope: SetupScope,
-    /// The clients that it is for, the refused ones included.
-    pub(super) asked: Vec<SetupClient>,
-    /// `None` for a removal.
-    pub(super) options: Option<SetupOptions>,
-    pub(super) record: SetupRecord,
-    /// The record from which it was planned.
-    pub(super) known: SetupRecord,
 }
 
 impl SetupPlan {
     /// Returns whether all clients are connected, by these files or in another way, and nothing is doubtful.
     pub fn is_connected(&self) -> bool {
         self.is_empty() && self.problems.iter().all(|problem| problem.code == CONNECTED)
-    }
-
-    /// Returns whether a client is refused because something in its files looks like setup's, and is not.
-    pub fn has_look_alikes(&self) -> bool {
-        self.problems.iter().any(|problem| problem.code == LOOK_ALIKE && problem.severity == Severity::Error)
     }
 
     /// Returns whether it changes no file.
@@ -177,8 +152,6 @@ impl SetupPlan {
 
 /// The code of a client that is connected in another way.
 pub(super) const CONNECTED: &str = "connected-otherwise";
-/// The code of an entry that looks like one of setup's, and is not.
-pub(super) const LOOK_ALIKE: &str = "look-alike";
 
 /// Returns the change as a unified diff.
 fn diff(path: &Path, before: Option<&str>, after: Option<&str>) -> String {

@@ -6,14 +6,12 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use super::client::SetupClient;
-use super::draft::read;
-use super::format::ConfigFormat;
+use super::client_files::read;
 use super::hook_line::PROGRAM;
 use super::lines::split_mark;
-use super::locate::{Base, Bases};
+use super::locate::Base;
 use super::program::runs;
-use super::registered::{is_off, programs};
-use super::table::{ClientFile, Content, PLUGIN_MANIFEST, TOOLS, TOOLS_OF_PLUGIN, claude_hooks, files};
+use super::table::{ClientFile, PLUGIN_MANIFEST, TOOLS, TOOLS_OF_PLUGIN, claude_hooks, files};
 use super::{Setup, SetupOptions, SetupScope};
 use crate::entry::path::MEMORY_FOLDER;
 use crate::error::{Problem, Severity};
@@ -25,17 +23,17 @@ pub(super) struct ClaudeSettings {
     /// The plugin of a marketplace that is this program.
     pub(super) enabled_plugin: Option<String>,
     /// The settings that have the hooks, the user's first.
-    pub(super) with_hooks: Vec<(Base, PathBuf)>,
+    pub(super) with_hooks: Vec<PathBuf>,
     /// The settings that switch off all hooks.
-    pub(super) hooks_disabled: Option<PathBuf>,
+    hooks_disabled: Option<PathBuf>,
     /// The settings that reject the project's server.
-    pub(super) server_disabled: Option<PathBuf>,
+    server_disabled: Option<PathBuf>,
     /// Whether the tools may be called without a question.
     pub(super) allows_tools: bool,
 }
 
 impl ClaudeSettings {
-    pub(super) fn read(bases: &Bases) -> ClaudeSettings {
+    pub(super) fn read(setup: &Setup) -> ClaudeSettings {
         let places = [
             (Base::ClaudeHome, "settings.json"),
             (Base::Project, ".claude/settings.json"),
@@ -43,8 +41,8 @@ impl ClaudeSettings {
         ];
         let mut found = ClaudeSettings::default();
         for (base, path) in places {
-            let shown = bases.shown(base, path);
-            let Some(text) = read(bases, base, path) else { continue };
+            let shown = setup.bases.shown(base, path);
+            let Some(text) = read(&setup.bases, base, path) else { continue };
             let Ok(settings) = serde_json::from_str::<Value>(split_mark(&text).1) else { continue };
             let texts = |list: &Value| -> Vec<String> { serde_json::from_value(list.clone()).unwrap_or_default() };
             // A project may name any plugin so.
@@ -62,12 +60,19 @@ impl ClaudeSettings {
             let allowed = texts(&settings["permissions"]["allow"]);
             found.allows_tools |= allowed.iter().any(|tool| [TOOLS, TOOLS_OF_PLUGIN].contains(&tool.as_str()));
             let scope = if base == Base::Project { SetupScope::Project } else { SetupScope::User };
-            let hooks = Content::Entries(ConfigFormat::Json, claude_hooks(scope));
-            if !programs(&hooks, &text, |_| true).is_empty() {
-                found.with_hooks.push((base, shown));
+            if claude_hooks(scope).iter().any(|hook| hook.compare(Some(&text)).is_there()) {
+                found.with_hooks.push(shown);
             }
         }
         found
+    }
+
+    /// Returns the settings that switch something off, with the reason why it is not used.
+    pub(super) fn switched_off(&self, scope: SetupScope) -> impl Iterator<Item = (PathBuf, &'static str)> {
+        let server = self.server_disabled.clone().filter(|_| scope == SetupScope::Project);
+        let server = server.map(|path| (path, "`disabledMcpjsonServers` names the server, so it is not used"));
+        let hooks = self.hooks_disabled.clone().map(|path| (path, "`disableAllHooks` is set, so no hook runs"));
+        server.into_iter().chain(hooks)
     }
 }
 
@@ -75,12 +80,11 @@ impl Setup {
     /// Returns a finding for each client that is connected or found here.
     ///
     /// ```
-    /// use ralph_memory::memory::StateFolders;
     /// use ralph_memory::setup::Setup;
     ///
     /// # let folder = tempfile::tempdir()?;
     /// # let (project, program) = (folder.path(), folder.path().join("ralph-memory"));
-    /// let setup = Setup::new(project, &program, StateFolders::default(), &|_| None);
+    /// let setup = Setup::new(project, &program, &|_| None);
     /// std::fs::create_dir(project.join(".cursor"))?;
     /// assert_eq!(setup.findings()[0].message, "Cursor: not connected");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -92,14 +96,6 @@ impl Setup {
     }
 
     fn finding(&self, client: SetupClient, is_found: bool) -> Option<Problem> {
-        for &scope in SetupScope::ALL {
-            if let Some(danger) = self.dangers(client, scope).first() {
-                let state = if scope == SetupScope::Project { Severity::Error } else { Severity::Warning };
-                let values = [("CLIENT", client.as_str()), ("SCOPE", scope.as_str())];
-                let check = printed_command("ralph-memory setup CLIENT --scope SCOPE --check", &values);
-                return Some(finding(state, danger.to_string(), format!("{check} says what to do")));
-            }
-        }
         let tables: Vec<ClientFile> =
             SetupScope::ALL.iter().flat_map(|scope| files(client, *scope, PROGRAM, SetupOptions::default())).collect();
         let servers: Vec<&ClientFile> = tables.iter().filter(|file| self.has_server(file)).collect();
@@ -122,39 +118,17 @@ impl Setup {
     /// Returns what Claude Code's settings say, if it is about that client.
     pub(super) fn claude_settings(&self, client: SetupClient) -> ClaudeSettings {
         match client {
-            SetupClient::Claude => ClaudeSettings::read(&self.bases),
+            SetupClient::Claude => ClaudeSettings::read(self),
             _ => ClaudeSettings::default(),
         }
-    }
-
-    /// Returns the files in which something is switched off, with the reason why it is not used, and what to do about it.
-    pub(super) fn unused(
-        &self,
-        scope: SetupScope,
-        table: &[ClientFile],
-        settings: &ClaudeSettings,
-    ) -> Vec<(PathBuf, &'static str, &'static str)> {
-        let off = table.iter().filter(|file| self.text(file).is_some_and(|text| is_off(&file.content, &text)));
-        let off: BTreeSet<PathBuf> = off.map(|file| self.bases.shown(file.base, self.chosen(file))).collect();
-        let reason = "the entry of ralph-memory is there, but it is switched off";
-        let in_entry = off.into_iter().map(|path| (path, reason, "switch it on in the client or in this file"));
-        let is_rejected = settings.server_disabled.as_ref().filter(|_| scope == SetupScope::Project);
-        let in_settings = [
-            is_rejected.map(|path| (path, "`disabledMcpjsonServers` names the server, so it is not used")),
-            settings.hooks_disabled.as_ref().map(|path| (path, "`disableAllHooks` is set, so no hook runs")),
-        ];
-        let in_settings = in_settings.into_iter().flatten();
-        in_entry
-            .chain(in_settings.map(|(path, reason)| (path.clone(), reason, "remove that from these settings")))
-            .collect()
     }
 
     /// Returns why a client that is connected may not use the memory, and what to do about it.
     fn doubt(&self, client: SetupClient, settings: &ClaudeSettings, tables: &[ClientFile]) -> Option<(String, String)> {
         let again = printed_command("ralph-memory setup CLIENT --remove", &[("CLIENT", client.as_str())]);
-        let texts = || tables.iter().filter_map(|file| Some((file, self.text(file)?)));
-        let mut started = texts().flat_map(|(file, text)| programs(&file.content, &text, |_| true));
-        if let Some(program) = started.find(|program| !runs(program, self.path.as_deref())) {
+        let parts = || tables.iter().flat_map(|file| self.compared(file).into_iter().map(move |part| (file, part.1)));
+        let mut programs = parts().filter_map(|(_, part)| part.program);
+        if let Some(program) = programs.find(|program| !runs(program, self.path.as_deref())) {
             let hint = format!("{again}, then set it up again; or install `ralph-memory` in a folder of `PATH`");
             return Some((format!("it runs `{program}`, which is not found"), hint));
         }
@@ -163,14 +137,13 @@ impl Setup {
             let doubt = "both the plugin and the settings have the hooks, which run twice";
             return Some((doubt.to_owned(), format!("{again}, or remove the plugin")));
         }
-        if let Some((path, reason, hint)) = self.unused(SetupScope::Project, tables, settings).into_iter().next() {
-            return Some((format!("{}: {reason}", self.bases.relative(&path).display()), hint.to_owned()));
-        }
-        let mut hooks = tables.iter().filter(|_| client == SetupClient::Codex);
-        let (file, events) = hooks.find_map(|file| self.untrusted_hooks(file))?;
-        let file = self.bases.relative(&file).display();
-        let hint = "start Codex in this folder, trust the folder, then run `/hooks` and trust the hooks";
-        Some((format!("nobody has trusted the hooks in {file} ({events}), so it skips them"), hint.to_owned()))
+        let off = parts().find(|(_, part)| part.is_off).map(|(file, _)| {
+            let reason = "the entry of ralph-memory is there, but it is switched off";
+            (self.bases.shown(file.base, self.chosen(file)), reason)
+        });
+        let (path, reason) = off.or_else(|| settings.switched_off(SetupScope::Project).next())?;
+        let path = self.bases.relative(&path).display();
+        Some((format!("{path}: {reason}"), "switch it on in the client or in this file".to_owned()))
     }
 
     fn shown(&self, file: &ClientFile) -> String {

@@ -158,23 +158,6 @@ impl CommonFolder {
     pub(super) fn all(root: &Path) -> Vec<PathBuf> {
         GitClone::of(root).map(|clone| folders_of(&clone)).unwrap_or_default()
     }
-
-    /// Removes the folder of this memory that this user sealed, and returns it.
-    ///
-    /// # Errors
-    ///
-    /// Those of the file system.
-    pub(super) fn clear(&self, root: &Path, user_key: &UserKey, dry_run: bool) -> io::Result<Option<PathBuf>> {
-        let own = self.path(root, user_key).filter(|_| self.open(root, user_key).is_ok());
-        if let Some((own, clone)) = own.as_ref().zip(self.clone_of(root)).filter(|_| !dry_run) {
-            let above = Folder::open(&clone.common)?;
-            let name = own.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-            above.descend(COMMON)?.remove_any(name)?;
-            // Another memory or user may have copies there.
-            above.remove_folder(COMMON)?;
-        }
-        Ok(own)
-    }
 }
 
 /// Returns KEY, for this user's key.

@@ -171,15 +171,6 @@ impl Store {
         self.common.foreign(&self.root, &self.user_key)
     }
 
-    /// Removes the copies that this memory reads, and returns their folder.
-    ///
-    /// # Errors
-    ///
-    /// Those of the file system.
-    pub(crate) fn clear_copies(&self, dry_run: bool) -> io::Result<Option<PathBuf>> {
-        self.common.clear(&self.root, &self.user_key, dry_run)
-    }
-
     /// Returns the folders of copies, also those that are not read.
     pub(crate) fn all_copies(&self) -> Vec<PathBuf> {
         CommonFolder::all(&self.root)

@@ -52,14 +52,6 @@ impl Workspace {
         Ok(MergeDriverRegistration { command, was_registered, attributes })
     }
 
-    /// Removes the merge driver from this clone, if there is one. Returns whether there was one.
-    pub(crate) fn unregister_merge_driver(&self, dry_run: bool) -> Result<bool> {
-        match WorkTree::find(self.store.memory()) {
-            Lookup::Found(tree) => tree.unregister_merge_driver(dry_run),
-            _ => Ok(false),
-        }
-    }
-
     /// Returns whether git shares the entries and merges them as text, since nobody registered the driver.
     pub(crate) fn lacks_merge_driver(&self) -> bool {
         const PROBE: &str = "knowledge/probe.md";

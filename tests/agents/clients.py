@@ -15,13 +15,15 @@ CODEX_OWN = ["home/.codex/*.sqlite*", "home/.codex/.tmp*", "home/.codex/sessions
 OPENCODE_OWN = ["home/.cache/opencode*", "home/.local/share/opencode/*", "home/.local/state/opencode/*",
                 # It writes .gitignore into each folder of plugins, which therefore stays.
                 "project/.opencode", "project/.opencode/.gitignore"]
+# `init` creates this folder, and a removal takes folders along that it leaves empty.
+EMPTIED = "project/.claude/skills (deleted)"
 # The memory's own state, of which a folder without anything in it may stay.
 MEMORY_OWN = ["home/.local", "home/.local/state", "home/.local/state/ralph-memory"]
 
 # What a project has before `setup` in the files that it changes: odd on purpose, and with hooks and settings of somebody else.
 HOOK = '{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "true"}]}]}}'
 SEEDS = {
-    "claude": {".mcp.json": '{"mcpServers":{}}', ".claude/settings.json": HOOK.replace('{"hooks": {', '{\n\t"permissions": {"allow": ["Bash(ls:*)"]},\n\t"hooks": {', 1) + "\r\n", "CLAUDE.md": "Use tabs."},
+    "claude": {".claude/settings.json": HOOK.replace('{"hooks": {', '{\n\t"permissions": {"allow": ["Bash(ls:*)"]},\n\t"hooks": {', 1) + "\r\n", "CLAUDE.md": "Use tabs."},
     "codex": {".codex/config.toml": 'model_verbosity = "low"   # quick\n\n# The end.', ".codex/hooks.json": HOOK, "AGENTS.md": "Use tabs."},
     "opencode": {"opencode.jsonc": '{\n   // The team\'s.\n   "$schema": "https://opencode.ai/config.json",\n   "instructions": ["README.md",],\n}', "AGENTS.md": "Use tabs."},
 }

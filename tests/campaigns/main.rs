@@ -40,7 +40,6 @@ mod paths;
 mod program;
 mod random;
 mod saves;
-mod setups;
 mod storms;
 mod tally;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
@@ -81,7 +80,6 @@ const CAMPAIGNS: &[Campaign] = &[
     ("paths", COUNTED, |order| order.report(100_000, paths::run)),
     ("frames", COUNTED, frames),
     ("merges", COUNTED, |order| order.report(1_000, merges::run)),
-    ("setup", COUNTED, |order| order.report(2_000, |place, _, size, seed| setups::run(place, size, seed))),
     ("briefings", "[DAYS [SEED [PAGES]]]", briefings_of_a_year),
     ("hints", "[DAYS [SEED]]", |order| {
         order.report(250, |place, _, days, seed| hints::run(place, days, 5_000 * days / 250, seed))

@@ -42,7 +42,6 @@ mod git; // files that knowledge mentions, as git knows them
 mod git_calls; // which git commands run, and that a repository cannot change them
 mod hooks; // what hooks answer each client, and what they record
 mod hostile; // the fuzzer's saved inputs
-mod imitated; // entries that look like those of `setup` are named, and nothing is allowed for them
 mod imported; // what people have already, in every folder and form
 mod invisible; // invisible characters are refused, reported and shown
 mod isolation; // a server of one feature shows nothing of another
@@ -88,8 +87,6 @@ mod said; // what an agent's report says counts, however it is written, and its 
 mod schemas; // arguments and answers of tools match their schemas
 mod serving; // the page in a browser: who is refused, what pages show, what the buttons do, hostile entries
 mod setting_up; // `setup`: what clients get, what is refused, and that nothing of others is lost
-#[path = "../campaigns/setups.rs"]
-mod setups; // configuration files of all forms
 mod shown; // progress on a terminal while a command works
 mod sources; // files that entries were imported from move, change, go and come back
 mod standin; // simulated Ollama and Qdrant servers

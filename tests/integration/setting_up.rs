@@ -6,14 +6,11 @@ use std::path::Path;
 use std::process::Command;
 
 use insta::assert_snapshot;
-use ralph_memory::Error;
-use ralph_memory::memory::StateFolders;
 use ralph_memory::setup::{Setup, SetupClient, SetupOptions, SetupScope};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use serde_json::Value;
 
 use crate::pty::Terminal;
-use crate::setups;
 use crate::support::{PROGRAM, Ran, Run, TestBase};
 
 const CLIENTS: &[&str] = SetupClient::WORDS;
@@ -30,11 +27,6 @@ pub(crate) fn with_program<'a>(base: &'a TestBase, arguments: &[&str]) -> Run<'a
 
 fn with<'a>(base: &'a TestBase, arguments: &[&str]) -> Run<'a> {
     with_program(base, &[&["setup"], arguments].concat())
-}
-
-/// Forgets what was recorded, as in a clone.
-fn forget(base: &TestBase) {
-    fs::remove_dir_all(base.home().join(".local")).unwrap();
 }
 
 fn setup(base: &TestBase, arguments: &[&str]) -> Ran {
@@ -79,113 +71,6 @@ fn each_client_gets_its_files_in_a_home() {
 }
 
 #[test]
-fn configurations_of_all_forms_survive() {
-    let folder = crate::program::quick_folder();
-    let outcome = setups::run(folder.path(), 200, 7);
-    let kinds = [outcome.broken, outcome.imitated, outcome.exact, outcome.without_record, outcome.changed];
-    assert!(outcome.files >= 200 && kinds.iter().all(|kind| *kind > 5), "{outcome:?}");
-}
-
-/// Files of others, each with the client whose setup edits it, the file, its text, and what a removal without the record
-/// leaves where that is not the same text.
-#[rustfmt::skip]
-const FORMS: &[(&str, &str, &str, Option<&str>)] = &[
-    ("cursor", ".cursor/mcp.json", "{}", Some("{\n}")),
-    ("cursor", ".cursor/mcp.json", "{ }\n", Some("{\n }\n")),
-    ("cursor", ".cursor/mcp.json", "\n\n", Some("\n\n{\n}\n")),
-    ("cursor", ".cursor/mcp.json", "// nothing yet\n", Some("// nothing yet\n{\n}\n")),
-    ("cursor", ".cursor/mcp.json", "{\n}\n", Some("gone")),
-    ("cursor", ".cursor/mcp.json", "{ // nothing yet\n}\n", None),
-    ("cursor", ".cursor/mcp.json", "{ /* nothing yet */ }\n", Some("{ /* nothing yet */\n }\n")),
-    ("cursor", ".cursor/mcp.json", "{\"mcpServers\": {}}\n", Some("{}\n")),
-    ("cursor", ".cursor/mcp.json", "{\"mcpServers\":{\"a\":{\"command\":\"b\"}}}", None),
-    ("cursor", ".cursor/mcp.json", "{\"mcpServers\": {\"a\": {\"command\": \"b\"}, },}\n", None),
-    ("cursor", ".cursor/mcp.json", "{\r\n\t\"mcpServers\": {\r\n\t\t\"a\": {\"command\": \"b\"} // mine\r\n\t}\r\n}\r\n", None),
-    ("cursor", ".cursor/mcp.json", "{\n    \"mcpServers\": {\n        \"a\": {\"command\": \"b\"}, // mine\n        // the end\n    },\n\n    \"z\": 1e5\n}", None),
-    ("cursor", ".cursor/mcp.json", "{\n  \"mcpServers\": {\n    \"a\": {\"command\": \"b\"} /* mine */ /* too */\n  }\n}\n", None),
-    ("cursor", ".cursor/mcp.json", "{\"z\": [1, 2],\n \"mcpServers\": {\"a\": {}}, \"y\": null}\n", None),
-    ("cursor", ".cursor/mcp.json", "\u{feff}{\n  \"a\": \"\\u00e9 // \\\" }\"\n}\n", None),
-    ("cursor", ".cursor/mcp.json", "{\n  \"twice\": 1,\n  \"twice\": 2\n}\n", None),
-    ("cursor", ".cursor/mcp.json", "{\"a\": {\"mcpServers\": {\"other\": 1}}, \"mcpServers\": {\n}}\n", Some("{\"a\": {\"mcpServers\": {\"other\": 1}}}\n")),
-    ("zed", ".config/zed/settings.json", "// Zed settings\n//\n{\n  \"ui_font_size\": 16,\n  \"theme\": {\n    \"mode\": \"system\",\n  },\n}\n", None),
-    ("claude", ".claude/settings.json", "{\"hooks\": {\"Stop\": []}, \"permissions\": {\"allow\": [\"Bash(ls)\"]}}\n", Some("{\"permissions\": {\"allow\": [\"Bash(ls)\"]}}\n")),
-    ("claude", ".claude/settings.json", "{\n  \"hooks\": {\n    \"Stop\": [\n      {\"hooks\": [{\"type\": \"command\", \"command\": \"tidy\"}]}\n    ]\n  }\n}\n", None),
-    ("kiro", ".kiro/hooks/ralph-memory.json", "{\"version\": \"v1\"}\n", None),
-    ("kiro", ".kiro/hooks/ralph-memory.json", "{\n  \"hooks\": [\n    1\n  ],\n  \"version\": \"v1\"\n}\n", None),
-    ("devin", ".devin/hooks.v1.json", "{\"Stop\": [{\"hooks\": []}]}", None),
-    ("amp", ".amp/settings.json", "{\"amp.mcpServers\": {}, \"amp.notifications\": true}", Some("{\"amp.notifications\": true}")),
-    ("gemini", ".gemini/settings.json", "{\n\n  \"theme\": \"x\"\n\n}\n\n", None),
-    ("opencode", "opencode.jsonc", "{\n  // mine\n  \"mcp\": {\n  }\n}\n", Some("{\n  // mine\n  \"$schema\": \"https://opencode.ai/config.json\"\n}\n")),
-    ("codex", ".codex/config.toml", "", Some("gone")),
-    ("codex", ".codex/config.toml", "model = \"x\"", Some("model = \"x\"\n")),
-    ("codex", ".codex/config.toml", "model = \"x\"\n\n\n", None),
-    ("codex", ".codex/config.toml", "# mine\r\n[mcp_servers]\r\n[mcp_servers.a] # b\r\ncommand = 'c'\r\n", None),
-    ("codex", ".codex/config.toml", "day = 1979-05-27\npi = 3.14\n[[list]]\na = 1\n", None),
-    ("goose", ".config/goose/config.yaml", "", Some("gone")),
-    ("goose", ".config/goose/config.yaml", "a: 1 # one", Some("a: 1 # one\n")),
-    ("goose", ".config/goose/config.yaml", "extensions:\n", Some("gone")),
-    ("goose", ".config/goose/config.yaml", "a: 1\nextensions:\n    b:\n        cmd: c\n\n# the end\nz: [1, 2.5, ~]\n", None),
-    ("gemini", "GEMINI.md", "", Some("gone")),
-    ("gemini", "GEMINI.md", "# Rules", Some("# Rules\n")),
-    ("gemini", "GEMINI.md", "# Rules\r\n\r\n- one\r\n\r\n\r\n", None),
-    ("gemini", "GEMINI.md", "\u{feff}# Rules\n", None),
-];
-
-#[test]
-fn a_file_gets_its_bytes_back() {
-    for (client, path, text, without_record) in FORMS {
-        let base = TestBase::new();
-        let is_of_home = path.starts_with(".config");
-        let at = if is_of_home { base.home().join(path) } else { base.at(path) };
-        let run = |arguments: &[&str]| {
-            let scope = ["--scope", if is_of_home { "user" } else { "project" }];
-            assert_eq!(setup(&base, &[&[*client], arguments, &scope[..]].concat()).code, Some(0), "{path} {text:?}");
-        };
-        let write = || {
-            fs::create_dir_all(at.parent().unwrap()).unwrap();
-            fs::write(&at, text).unwrap();
-        };
-        let read = || fs::read_to_string(&at).unwrap_or_else(|_| "gone".to_owned());
-        write();
-        let before = base.files("");
-        // In two steps, the second of which adds to what the first has left.
-        run(&[]);
-        assert_ne!(&read(), text, "{path}");
-        run(&["--each-prompt"]);
-        run(&["--remove"]);
-        assert_eq!((&read().as_str(), base.files("")), (text, before), "{path}");
-        run(&["--each-prompt"]);
-        forget(&base);
-        run(&["--remove"]);
-        assert_eq!(read(), without_record.unwrap_or(text), "{path} {text:?}");
-    }
-}
-
-/// Seen: the second setup forgot what the first one had put into a file that somebody has changed between them, so a
-/// removal left it.
-#[test]
-fn what_two_set_ups_added_goes_whatever_was_changed_between_them() {
-    for is_changed_again in [false, true] {
-        let base = TestBase::new();
-        let mut text = "{\n  \"env\": {}\n}\n".to_owned();
-        base.write(".claude/settings.json", &text);
-        let mut change = |mine: &str| {
-            text = text.replacen('{', mine, 1);
-            base.write(".claude/settings.json", base.read(".claude/settings.json").replacen('{', mine, 1));
-        };
-        setup(&base, &["claude"]).says(0, "edited   .claude/settings.json");
-        change("{\n  \"one\": 1,");
-        setup(&base, &["claude", "--each-prompt", "--allow-tools"]).says(0, "edited   .claude/settings.json");
-        if is_changed_again {
-            change("{\n  \"two\": 2,");
-        }
-        let ran = setup(&base, &["claude", "--remove"]);
-        assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""), "{ran}");
-        assert_eq!(base.read(".claude/settings.json"), text);
-    }
-}
-
-#[test]
 fn the_integrations_are_what_set_up_writes() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let base = TestBase::without_memory();
@@ -193,7 +78,10 @@ fn the_integrations_are_what_set_up_writes() {
     let plugin = base.home().join(".claude/skills/ralph-memory");
     for path in [".claude-plugin/plugin.json", ".mcp.json", "hooks/hooks.json", "skills/ralph-memory/SKILL.md"] {
         let written = fs::read_to_string(plugin.join(path)).unwrap();
-        assert_eq!(written, fs::read_to_string(root.join("integrations/claude").join(path)).unwrap(), "{path}");
+        // A version in the manifest would make each version another file.
+        let version = format!("  \"version\": \"{}\",\n", env!("CARGO_PKG_VERSION"));
+        let own = fs::read_to_string(root.join("integrations/claude").join(path)).unwrap();
+        assert_eq!(written, own.replace(&version, ""), "{path}");
     }
     let script = base.home().join(".config/opencode/plugins/ralph-memory.js");
     let expected = fs::read(root.join("integrations/opencode/ralph-memory.js")).unwrap();
@@ -253,7 +141,6 @@ fn a_set_up_client_is_connected_until_it_is_removed() {
     deleted  .mcp.json +0 -8
     ");
     assert_eq!(base.files(""), before);
-    assert_eq!(fs::read_dir(base.home()).unwrap().count(), 0, "the record is gone, too");
     setup(&base, &["claude", "--remove"]).says(0, "nothing to do: nothing of it is here");
 }
 
@@ -269,8 +156,8 @@ fn without_names_and_a_terminal_nothing_is_written() {
     setup(&base, &["--yes"]).says(0, "edited   .cursor/mcp.json");
     let shown = setup(&base, &["--remove"]);
     shown.says(1, "nothing was changed");
-    setup(&base, &["--remove", "--yes"]).says(0, "edited   .cursor/mcp.json");
-    assert_eq!(base.read(".cursor/mcp.json"), "{}\n");
+    setup(&base, &["--remove", "--yes"]).says(0, "deleted  .cursor/mcp.json");
+    assert!(!base.at(".cursor").exists());
 }
 
 #[test]
@@ -295,31 +182,6 @@ fn refused(base: &TestBase, client: &str, path: &str, reason: &str) {
     ran.says(4, reason);
     assert_eq!(files(), before);
     assert_eq!(fs::read_dir(base.home()).unwrap().count(), 0);
-}
-
-#[test]
-fn files_that_cannot_be_edited_are_refused() {
-    let check = |client: &str, path: &str, text: &[u8], reason: &str| {
-        let base = TestBase::new();
-        base.write(path, text);
-        refused(&base, client, path, reason);
-        assert_eq!(fs::read(base.at(path)).unwrap(), text);
-    };
-    check("claude", ".claude/settings.json", b"{\n  // mine\n}\n", "omments are not allowed");
-    check("claude", ".mcp.json", b"{\"mcpServers\": []}", "`mcpServers` is not an object");
-    check("claude", ".mcp.json", b"{\"mcpServers\": {}, \"mcpServers\": {}}", "the key `mcpServers` occurs twice");
-    check("claude", ".claude/settings.json", b"{\"hooks\": {\"Stop\": {}}}", "`hooks.Stop` is not a list");
-    let other = b"{\"mcpServers\": {\"ralph-memory\": {\"command\": \"npx\"}}}";
-    check("cursor", ".cursor/mcp.json", other, "`mcpServers.ralph-memory` is {\"command\": \"npx\"}");
-    check("cursor", ".cursor/mcp.json", b"{} caf\xe9", "it is not UTF-8");
-    check("codex", ".codex/config.toml", b"mcp_servers = { a = { command = \"b\" } }\n", "is written on one line");
-    check("codex", ".codex/config.toml", b"a = \n", "on line 1");
-    check("codex", "AGENTS.md", b"<!-- ralph-memory:end -->\n", "do not form one pair");
-    check("codex", ".agents/skills/ralph-memory/SKILL.md", b"# Mine\n", "there is another file of this name");
-    check("cursor", ".cursor/mcp.json", &vec![b' '; (4 << 20) + 1], "it has 4194305 bytes; the limit is 4194304");
-    let base = TestBase::new();
-    base.write(".cursor", "");
-    refused(&base, "cursor", ".cursor/mcp.json", "a part of its path is not a folder");
 }
 
 #[test]
@@ -364,121 +226,12 @@ fn other_clients_are_set_up_beside_a_refused_one() {
     base.write(".cursor/mcp.json", "{");
     let ran = setup(&base, &["cursor", "codex"]);
     assert!(ran.stdout.contains("created  .codex/config.toml") && !ran.stdout.contains(".cursor"), "{ran}");
-    ran.says(4, "error: .cursor/mcp.json: Cursor: not set up");
+    ran.says(4, "error: .cursor/mcp.json: Cursor: this file cannot be edited");
     assert_eq!(base.files(".cursor"), [".cursor/mcp.json"]);
     assert!(base.at("AGENTS.md").exists(), "both use it");
     let answer = setup(&base, &["cursor", "codex", "--json"]).json(4);
     assert_eq!((&answer["connected"], &answer["clients"]), (&Value::Bool(false), &serde_json::json!(["codex"])));
     assert_eq!(answer["problems"][0]["code"], "setup-refused");
-}
-
-#[test]
-fn claude_code_is_connected_in_one_way() {
-    let base = TestBase::new();
-    setup(&base, &["claude", "--scope", "user"]).says(0, "next: Claude Code: restart it");
-    setup(&base, &["claude"]).says(4, "connected already, as a plugin for every project");
-    setup(&base, &["claude", "--check"]).says(0, "connected already, as a plugin");
-    assert!(!base.at(".mcp.json").exists());
-    setup(&base, &["claude", "--scope", "user", "--remove"]).says(0, "deleted");
-    setup(&base, &["claude"]).tells(0, &["created  .mcp.json", PERMISSION], &[]);
-    setup(&base, &["claude", "--scope", "user"]).says(4, "connected already, by these settings");
-    assert_eq!(fs::read_dir(base.home()).unwrap().count(), 1, "the record alone");
-    setup(&base, &["claude", "--remove"]).says(0, "deleted");
-    let settings = base.home().join(".claude/settings.json");
-    fs::create_dir(base.home().join(".claude")).unwrap();
-    fs::write(settings, "{\"enabledPlugins\": {\"ralph-memory@ralph-memory\": true}}").unwrap();
-    setup(&base, &["claude"]).says(4, "connected already, by the plugin `ralph-memory@ralph-memory`");
-}
-
-#[test]
-fn a_file_that_several_clients_use_stays_until_the_last() {
-    for has_record in [true, false] {
-        let base = TestBase::new();
-        base.write("AGENTS.md", "# Rules\n");
-        let forget = || {
-            if !has_record {
-                forget(&base);
-            }
-        };
-        setup(&base, &["codex", "cursor"]).says(0, "edited   AGENTS.md");
-        forget();
-        setup(&base, &["codex", "--remove"]).says(0, "deleted  .codex/config.toml");
-        assert!(base.read("AGENTS.md").contains("ralph-memory:begin"), "{has_record}");
-        assert!(base.at(".agents/skills/ralph-memory/SKILL.md").exists());
-        setup(&base, &["cursor", "--check"]).says(0, "connected: Cursor");
-        setup(&base, &["cursor", "--remove"]).says(0, "edited   AGENTS.md");
-        assert_eq!(base.read("AGENTS.md"), "# Rules\n", "{has_record}");
-        assert!(!base.at(".agents/skills/ralph-memory").exists(), "{has_record}");
-    }
-}
-
-#[test]
-fn a_removal_in_a_clone_leaves_no_empty_folder() {
-    for &client in CLIENTS {
-        let base = TestBase::new();
-        if client == "opencode" {
-            // opencode itself writes this file, and so do people: it stays.
-            base.write("opencode.json", "{\n  \"$schema\": \"https://opencode.ai/config.json\"\n}\n");
-        }
-        let before = base.files("");
-        // `init` creates empty folders, which no clone has.
-        fs::remove_dir_all(base.at(".claude")).unwrap();
-        fs::create_dir(base.at(".empty")).unwrap();
-        let folders = || {
-            let found = fs::read_dir(base.root()).unwrap().map(|found| found.unwrap().file_name());
-            found.collect::<std::collections::BTreeSet<_>>()
-        };
-        let names = folders();
-        assert_eq!(setup(&base, &[client]).code, Some(0), "{client}");
-        // A clone has the files, and not the record.
-        forget(&base);
-        setup(&base, &[client, "--remove"]).says(0, "deleted");
-        assert_eq!((base.files(""), folders()), (before, names), "{client}");
-    }
-    // Without anything of setup in it, an empty folder is somebody's own.
-    let base = TestBase::new();
-    fs::create_dir(base.at(".cursor")).unwrap();
-    setup(&base, &["cursor", "--remove"]).says(0, "nothing to do");
-    assert!(base.at(".cursor").is_dir());
-}
-
-#[test]
-fn a_state_folder_that_was_there_stays_and_one_of_set_up_goes_with_the_last_record() {
-    let base = TestBase::new();
-    let state = base.home().join(".local/state/ralph-memory");
-    fs::create_dir_all(&state).unwrap();
-    fs::set_permissions(&state, fs::Permissions::from_mode(0o700)).unwrap();
-    setup(&base, &["cursor"]).says(0, "created");
-    setup(&base, &["cursor", "--remove"]).says(0, "deleted");
-    assert_eq!(fs::read_dir(&state).unwrap().count(), 0);
-    forget(&base);
-    for (scopes, last) in [(["project", "user"], "user"), (["user", "project"], "project")] {
-        for scope in scopes {
-            setup(&base, &["cursor", "--scope", scope]).says(0, "created");
-        }
-        for scope in scopes {
-            setup(&base, &["cursor", "--scope", scope, "--remove"]).says(0, "deleted");
-            assert_eq!(base.home().join(".local").exists(), scope != last, "{scope}");
-        }
-    }
-}
-
-#[test]
-fn the_trust_of_codex_is_mentioned_only_where_its_hooks_are_removed() {
-    let base = TestBase::new();
-    let trust = "keeps the trust that you gave";
-    for client in ["codex", "cursor"] {
-        setup(&base, &[client]).says(0, "created");
-    }
-    let cursor = setup(&base, &["cursor", "--remove"]);
-    assert!(!cursor.stdout.contains(trust), "{cursor}");
-    setup(&base, &["codex", "--remove"]).says(0, trust);
-    // What Codex shares with others is not its own.
-    base.write("AGENTS.md", "# Rules\n");
-    setup(&base, &["agents-md"]).says(0, "edited   AGENTS.md");
-    forget(&base);
-    let all = setup(&base, &["--remove", "--yes"]);
-    assert!(all.stdout.contains("edited   AGENTS.md") && !all.stdout.contains(trust), "{all}");
 }
 
 #[test]
@@ -489,119 +242,6 @@ fn without_a_home_the_path_in_a_message_is_the_usual_one() {
         assert!(ran.stderr.contains(path) && ran.stderr.contains("HOME is not set"), "{ran}");
         assert_eq!(ran.code, Some(4), "{ran}");
     }
-}
-
-/// The forms in which a person connects clients by hand: the client that reads the file, the file, and its text.
-const BY_HAND: [(&str, &str, &str); 7] = [
-    (
-        "claude",
-        ".mcp.json",
-        r#"{"mcpServers":{"ralph-memory":{"type":"stdio","command":"ralph-memory","args":["mcp"],"env":{}}}}"#,
-    ),
-    (
-        "codex",
-        ".codex/config.toml",
-        "[mcp_servers.ralph-memory]\ncommand = \"ralph-memory\"\nargs = [\"mcp\"]\nenabled = true\n",
-    ),
-    ("claude", ".claude/settings.json", r#"{"permissions":{"allow":["mcp__ralph-memory"]}}"#),
-    (
-        "gemini",
-        ".gemini/settings.json",
-        r#"{"hooks":{"SessionStart":[{"matcher":"startup","hooks":[
-            {"type":"command","command":"ralph-memory hook session-start --agent gemini || exit 0","timeout":10000}]}]}}"#,
-    ),
-    ("opencode", "opencode.json", "{\n  \"$schema\": \"https://opencode.ai/config.json\"\n}\n"),
-    ("cursor", ".cursor/hooks.json", "{\n  \"version\": 1\n}\n"),
-    ("kiro", ".kiro/settings/mcp.json", r#"{"mcpServers":{"ralph-memory":{"command":"ralph-memory","args":["mcp"]}}}"#),
-];
-
-#[test]
-fn what_a_person_wrote_by_hand_stays() {
-    for (client, path, text) in BY_HAND {
-        let base = TestBase::new();
-        base.write(path, text);
-        let before = base.files("");
-        setup(&base, &[client]).says(0, "created");
-        setup(&base, &[client, "--remove"]).says(0, "deleted");
-        assert_eq!((base.read(path).as_str(), base.files("")), (text, before), "{client}");
-        // Another client is set up, and everything is removed.
-        setup(&base, &["amp"]).says(0, "created");
-        setup(&base, &["--remove", "--yes"]).says(0, "deleted");
-        assert_eq!(base.read(path), text, "{client}");
-        // Somebody has changed the file between setup and removal.
-        if text.starts_with('{') && !path.contains("jsonc") {
-            setup(&base, &[client]).says(0, "created");
-            base.write(path, base.read(path).replacen('{', "{\"later\": 1,", 1));
-            setup(&base, &[client, "--remove"]).says(0, "deleted");
-            let expected = text.replacen('{', "{\"later\": 1,", 1);
-            let values = [base.read(path), expected].map(|text| serde_json::from_str::<Value>(&text).unwrap());
-            assert_eq!(values[0], values[1], "{client}");
-        }
-    }
-}
-
-#[test]
-fn without_a_record_only_what_set_up_writes_to_the_letter_is_removed() {
-    for (client, path, text) in BY_HAND {
-        let is_exact = text.contains("mcp__ralph-memory") || client == "kiro";
-        let base = TestBase::new();
-        base.write(path, text);
-        let ran = setup(&base, &[client, "--remove"]);
-        assert_eq!(base.at(path).exists() && base.read(path) == text, !is_exact, "{client}: {ran}");
-        if !is_exact && text.contains("ralph-memory") {
-            assert!(ran.stdout == "nothing to do\n" && ran.stderr.contains("setup did not write here"), "{ran}");
-            ran.says(0, &format!("warning: {path}: "));
-        } else if !is_exact {
-            assert_eq!(ran.answer(0), "nothing to do: nothing of it is here\n");
-        }
-        // With setup's own entries beside it.
-        base.write(path, text);
-        setup(&base, &[client]).says(0, "created");
-        forget(&base);
-        setup(&base, &[client, "--remove"]).says(0, "deleted");
-        if !is_exact && text.contains("ralph-memory") {
-            let read = |text: String| serde_json::from_str::<Value>(&text).map_err(|_| text);
-            assert_eq!(read(base.read(path)), read(text.to_owned()), "{client}");
-        }
-    }
-}
-
-#[test]
-fn files_of_another_version_are_updated_in_a_clone() {
-    let paths = [".claude/skills/ralph-memory/SKILL.md", ".opencode/plugins/ralph-memory.js"];
-    let clone_of = |change: &dyn Fn(String) -> String| {
-        let base = connected(&["claude", "opencode"]);
-        forget(&base);
-        let own = paths.map(|path| base.read(path));
-        for (path, own) in paths.iter().zip(&own) {
-            base.write(path, change(own.clone()));
-        }
-        (base, own)
-    };
-    // The checksum of a version is that of its own text.
-    let seal = |text: String| {
-        let at = text.find("Checksum: ").unwrap() + 10;
-        let rest = format!("{}{}", &text[..at], &text[at + 16..]);
-        format!("{}{:016x}{}", &text[..at], xxhash_rust::xxh3::xxh3_64(rest.as_bytes()), &text[at + 16..])
-    };
-    let (base, own) = clone_of(&|text| seal(text.replace("Whatever", "What").replace("Earlier", "Older")));
-    setup(&base, &["claude", "--check"]).says(1, "lacks the current version");
-    setup(&base, &["claude"]).says(0, "edited   .claude/skills/ralph-memory/SKILL.md");
-    // A checksum does not say who wrote a program.
-    setup(&base, &["opencode"]).says(4, "it is a program under the name of the plugin, with another text");
-    fs::remove_file(base.at(paths[1])).unwrap();
-    setup(&base, &["opencode"]).says(0, "created  .opencode/plugins/ralph-memory.js");
-    assert_eq!(paths.map(|path| base.read(path)), own);
-    setup(&base, &["claude", "opencode", "--remove"]).says(0, "deleted  .opencode/plugins/ralph-memory.js");
-
-    let (base, _) = clone_of(&|text| text.replace('\n', "\r\n"));
-    setup(&base, &["claude", "opencode", "--check"]).says(0, "connected: Claude Code, opencode");
-    setup(&base, &["claude", "opencode", "--remove"]).says(0, "deleted  .opencode/plugins/ralph-memory.js");
-    assert!(paths.iter().all(|path| !base.at(path).exists()));
-
-    let (base, _) = clone_of(&|text| text.replace("Whatever", "What").replace("Earlier", "Older"));
-    setup(&base, &["claude"]).says(0, "somebody has edited this file of ralph-memory");
-    setup(&base, &["opencode"]).says(4, "it is a program under the name of the plugin, with another text");
 }
 
 #[test]
@@ -631,24 +271,6 @@ fn qwen_code_gets_the_briefing_with_the_first_prompt() {
 }
 
 #[test]
-fn a_client_of_which_files_are_gone_is_checked_without_its_name() {
-    let base = TestBase::new();
-    for scope in ["project", "user"] {
-        let has_files = |client: &&str| scope == "project" || !["vscode", "agents-md", "claude"].contains(client);
-        let clients: Vec<&str> = CLIENTS.iter().copied().filter(has_files).collect();
-        setup(&base, &[&clients[..], &["--scope", scope]].concat()).says(0, "created");
-        let all = setup(&base, &["--check", "--scope", scope]).answer(0);
-        let connected = all.lines().find_map(|line| line.strip_prefix("connected: ")).unwrap();
-        assert_eq!(connected.split(", ").count(), clients.len(), "{all}");
-    }
-    fs::remove_file(base.at(".github/mcp.json")).unwrap();
-    setup(&base, &["--check"]).says(1, ".github/mcp.json lacks the server (Copilot CLI)");
-    // A clone has no record.
-    forget(&base);
-    setup(&base, &["--check"]).says(1, ".github/mcp.json lacks the server (Copilot CLI)");
-}
-
-#[test]
 fn what_is_switched_off_is_not_connected() {
     let check = |client: &str, scope: &str, path: &str, from: &str, to: &str| {
         let base = connected(&[client, "--scope", scope]);
@@ -669,49 +291,12 @@ fn what_is_switched_off_is_not_connected() {
     let args = "\"args\": [\"mcp\"]";
     check("opencode", "project", "opencode.json", "\"enabled\": true", "\"enabled\": false");
     check("codex", "project", ".codex/config.toml", "args = ", "enabled = false\nargs = ");
-    check("goose", "user", ".config/goose/config.yaml", "enabled: true", "enabled: false");
     check("devin", "project", ".devin/mcp_config.json", args, &format!("\"disabled\": true,\n{args}"));
-    check("kiro", "project", ".kiro/hooks/ralph-memory.json", "\"enabled\": true", "\"enabled\": false");
     let base = connected(&["claude"]);
     base.write(".claude/settings.local.json", r#"{"disabledMcpjsonServers": ["ralph-memory"]}"#);
     setup(&base, &["claude", "--check"]).says(1, "`disabledMcpjsonServers` names the server");
     base.write(".claude/settings.local.json", r#"{"disableAllHooks": true}"#);
     setup(&base, &["claude", "--check"]).says(1, "`disableAllHooks` is set");
-}
-
-#[test]
-fn hooks_of_codex_that_nobody_trusted_are_told() {
-    for scope in ["project", "user"] {
-        let base = TestBase::new();
-        setup(&base, &["codex", "--scope", scope]).says(0, "run `/hooks` and trust");
-        let said = || with_program(&base, &["check"]).run().to_string();
-        let folder = if scope == "user" { base.home().join(".codex") } else { base.at(".codex") };
-        if scope == "project" {
-            // On a machine without Codex, nobody can trust them.
-            assert!(!said().contains("nobody has trusted"), "{}", said());
-            fs::create_dir(base.home().join(".codex")).unwrap();
-        }
-        let told = said();
-        assert!(told.contains("nobody has trusted the hooks in ") && told.contains("then run `/hooks`"), "{told}");
-        assert!(told.contains("(SessionStart, Stop, SessionEnd, PostToolUse)"), "{told}");
-        // Codex writes this when a person trusts them.
-        let hooks = folder.canonicalize().unwrap().join("hooks.json").display().to_string();
-        let config = base.home().join(".codex/config.toml");
-        fs::create_dir_all(config.parent().unwrap()).unwrap();
-        let before = fs::read_to_string(&config).unwrap_or_default();
-        let trust = |event: &str| format!("\n[hooks.state.\"{hooks}:{event}:0:0\"]\ntrusted_hash = \"sha256:0a\"\n");
-        fs::write(&config, format!("{before}{}{}", trust("session_start"), trust("session_end"))).unwrap();
-        assert!(said().contains("hooks.json (Stop, PostToolUse), so it skips them"), "{}", said());
-        fs::write(
-            &config,
-            ["session_start", "stop", "session_end", "post_tool_use"]
-                .map(trust)
-                .into_iter()
-                .fold(before, |all, one| all + &one),
-        )
-        .unwrap();
-        assert!(!said().contains("nobody has trusted"), "{}", said());
-    }
 }
 
 #[test]
@@ -723,7 +308,7 @@ fn a_program_of_another_name_is_not_written_into_a_home() {
     let run = |arguments: &[&str]| {
         run_by(Command::new(&other), &base.with([&["setup"], arguments].concat()).env("PATH", "/nowhere").command())
     };
-    for client in ["claude", "codex", "opencode", "cursor", "goose"] {
+    for client in ["claude", "codex", "opencode", "cursor", "zed"] {
         let (code, stderr) = run(&[client, "--scope", "user"]);
         assert!(code == Some(2) && stderr.contains("it is called `rm-1`"), "{client}: {code:?}: {stderr}");
         assert!(stderr.contains("install it as `ralph-memory`"), "{stderr}");
@@ -733,206 +318,6 @@ fn a_program_of_another_name_is_not_written_into_a_home() {
     assert!(code == Some(0) && stderr.contains("a shell does not find `ralph-memory`"), "{code:?}: {stderr}");
     assert_eq!(run(&["codex", "--remove"]).0, Some(0));
     assert!(!base.at(".codex").exists());
-}
-
-#[test]
-fn hooks_of_claude_code_are_named_where_they_are() {
-    let base = TestBase::new();
-    let settings = base.home().join(".claude/settings.json");
-    fs::create_dir(settings.parent().unwrap()).unwrap();
-    let text = r#"{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"ralph-memory hook stop || exit 0"}]}]}}"#;
-    fs::write(&settings, text).unwrap();
-    let ran = setup(&base, &["claude", "--scope", "user"]);
-    assert!(ran.stderr.starts_with(&format!("error: {}: ", settings.display())), "{ran}");
-    assert!(ran.stderr.contains("in the folder above `.claude`, or by hand"), "{ran}");
-    ran.says(4, "connected already, by these settings");
-    let ran = setup(&base, &["claude"]);
-    assert!(ran.stderr.contains(settings.to_str().unwrap()), "{ran}");
-    ran.says(0, "these settings have the hooks for every project");
-    setup(&base, &["claude", "--check"]).says(0, "connected: Claude Code");
-    // The other way round, they are those of the project.
-    fs::remove_file(&settings).unwrap();
-    let ran = setup(&base, &["claude", "--scope", "user"]);
-    assert!(ran.stderr.starts_with("error: .claude/settings.json: "), "{ran}");
-    ran.says(4, "`ralph-memory setup claude --remove` in this folder");
-}
-
-#[test]
-fn temporary_files_of_a_killed_set_up_are_removed() {
-    let base = TestBase::new();
-    let state = base.home().join(".local/state/ralph-memory");
-    // No process has the first number, and every machine has a process of the second.
-    let dead = ".tmp-4194999-0123456789abcdef";
-    let kept = [".tmp-1-0123456789abcdef", ".tmp-notes", ".tmp-4194999-x"];
-    let leave = |folders: &[&Path]| {
-        for folder in folders {
-            fs::create_dir_all(folder).unwrap();
-            fs::write(folder.join(dead), "half").unwrap();
-        }
-    };
-    let cursor = base.at(".cursor");
-    setup(&base, &["cursor"]).says(0, "created");
-    leave(&[&cursor, &state]);
-    for name in kept {
-        fs::write(cursor.join(name), "").unwrap();
-    }
-    setup(&base, &["cursor", "codex"]).says(0, "created");
-    assert!(!cursor.join(dead).exists() && !state.join(dead).exists());
-    assert!(kept.iter().all(|name| cursor.join(name).exists()));
-    for name in kept {
-        fs::remove_file(cursor.join(name)).unwrap();
-    }
-    // Killed before its first file had its name.
-    leave(&[&cursor, &state]);
-    for path in ["mcp.json", "hooks.json"] {
-        fs::remove_file(cursor.join(path)).unwrap();
-    }
-    setup(&base, &["--remove", "--yes"]).says(0, "deleted");
-    assert!(!cursor.exists());
-    assert_eq!(fs::read_dir(base.home()).unwrap().count(), 0);
-}
-
-/// A setup of this project, as a program with this home makes it.
-pub(crate) fn of_library(base: &TestBase) -> Setup {
-    let home = base.home().as_os_str().to_owned();
-    let variable = move |name: &str| (name == "HOME").then(|| home.clone());
-    Setup::new(&base.root(), Path::new("/usr/bin/ralph-memory"), StateFolders::of_user(&variable), &variable)
-}
-
-#[test]
-fn of_two_set_ups_at_once_both_are_in_the_record() {
-    let base = TestBase::new();
-    base.write("AGENTS.md", "# Rules\n");
-    let set_up = of_library(&base);
-    let plan = |client| set_up.plan(&[client], SetupScope::Project, SetupOptions::default()).unwrap();
-    set_up.apply(plan(SetupClient::AgentsMd)).unwrap();
-    let before = fs::read_to_string(base.at("AGENTS.md")).unwrap();
-    // All are planned before one is written, and two of them use the block that is there.
-    let plans = [SetupClient::Zed, SetupClient::Gemini, SetupClient::Qwen].map(plan);
-    for plan in plans {
-        set_up.apply(plan).unwrap();
-    }
-    let remove = |client| {
-        set_up.apply(set_up.plan_removal(&[client], SetupScope::Project).unwrap()).unwrap();
-    };
-    for client in [SetupClient::AgentsMd, SetupClient::Gemini, SetupClient::Qwen] {
-        remove(client);
-    }
-    assert_eq!(base.read("AGENTS.md"), before, "Zed uses it");
-    remove(SetupClient::Zed);
-    assert_eq!(base.read("AGENTS.md"), "# Rules\n");
-    let left = base.files("");
-    assert!(left.iter().all(|path| path.starts_with(".ralph/") || path == "AGENTS.md"), "{left:?}");
-    assert_eq!(fs::read_dir(base.home()).unwrap().count(), 0, "the record is gone");
-}
-
-#[test]
-fn a_set_up_waits_for_another_one() {
-    let base = TestBase::new();
-    let set_up = of_library(&base);
-    let plan = || set_up.plan(&[SetupClient::Cursor], SetupScope::Project, SetupOptions::default()).unwrap();
-    let folder = fs::File::open(base.root()).unwrap();
-    folder.lock().unwrap();
-    assert!(matches!(set_up.apply(plan()), Err(Error::Locked { .. })));
-    assert!(!base.at(".cursor").exists(), "nothing is written");
-    folder.unlock().unwrap();
-    set_up.apply(plan()).unwrap();
-    assert!(base.at(".cursor/mcp.json").exists());
-}
-
-#[test]
-fn what_a_person_edited_is_reported_and_left() {
-    let base = connected(&["codex"]);
-    let skill = format!("{}More.\n", base.read(".agents/skills/ralph-memory/SKILL.md"));
-    base.write(".agents/skills/ralph-memory/SKILL.md", &skill);
-    setup(&base, &["codex"]).says(0, "somebody has edited this file of ralph-memory");
-    setup(&base, &["codex", "--remove"]).says(0, "somebody has edited this file of ralph-memory");
-    assert_eq!(base.read(".agents/skills/ralph-memory/SKILL.md"), skill);
-}
-
-#[test]
-fn instructions_of_another_version_are_updated() {
-    let base = TestBase::new();
-    base.write("GEMINI.md", "# Rules");
-    setup(&base, &["gemini"]).says(0, "edited   GEMINI.md");
-    let current = base.read("GEMINI.md");
-    base.write("GEMINI.md", current.replace("Before a task", "First"));
-    setup(&base, &["gemini", "--check"]).says(1, "GEMINI.md lacks the current instructions (Gemini CLI)");
-    setup(&base, &["gemini"]).says(0, "edited   GEMINI.md");
-    assert_eq!(base.read("GEMINI.md"), current);
-    setup(&base, &["gemini", "--remove"]).says(0, "edited   GEMINI.md");
-    assert_eq!(base.read("GEMINI.md").trim_end(), "# Rules");
-}
-
-/// Seen in 0.1.0: they were in `AGENTS.md`, which some versions of Claude Code never read, and others only where no file of
-/// its own is beside it. It reads its rules in any case, also in a session that is started in a subfolder.
-#[test]
-fn claude_code_reads_its_instructions_whatever_is_beside_them() {
-    const RULES: &str = ".claude/rules/ralph-memory.md";
-    let check = |path: &str, text: &str| {
-        let base = TestBase::new();
-        base.write(path, text);
-        let before = base.files("");
-        setup(&base, &["claude"]).says(0, &format!("created  {RULES}"));
-        let written = base.read(RULES);
-        assert!(written.starts_with("<!-- ralph-memory:begin -->\n") && written.contains("build_context"), "{written}");
-        assert_eq!(base.read(path), text);
-        setup(&base, &["claude", "--check"]).says(0, "connected: Claude Code");
-        fs::remove_file(base.at(RULES)).unwrap();
-        setup(&base, &["claude", "--check"]).says(1, &format!("{RULES} lacks the instructions (Claude Code)"));
-        setup(&base, &["claude"]).says(0, &format!("created  {RULES}"));
-        // A clone has no record.
-        forget(&base);
-        setup(&base, &["claude", "--remove"]).says(0, &format!("deleted  {RULES}"));
-        assert_eq!(base.files(""), before, "{path}");
-        assert!(!base.at(".claude/rules").exists(), "{path}");
-    };
-    check("AGENTS.md", "# Rules\n");
-    check("CLAUDE.md", "# Rules\n");
-    check("CLAUDE.md", "@AGENTS.md\n");
-    check("CLAUDE.local.md", "# Mine\n");
-    check(".claude/CLAUDE.md", "# Rules\n");
-    check("README.md", "# A project\n");
-
-    let base = connected(&["claude"]);
-    base.write(RULES, format!("{}\n# Ours\n\nUse tabs.\n", base.read(RULES)));
-    setup(&base, &["claude", "--check"]).says(0, "connected: Claude Code");
-    base.run(["import", "rules"]).says(0, "1 added");
-    let entries = base.files(".ralph/knowledge");
-    let texts: String = entries.iter().map(|path| base.read(path)).collect();
-    assert!(texts.contains("Use tabs.") && !texts.contains("build_context"), "{texts}");
-    setup(&base, &["claude", "--remove"]).says(0, &format!("edited   {RULES}"));
-    assert_eq!(base.read(RULES), "\n# Ours\n\nUse tabs.\n");
-}
-
-/// Seen in 0.1.0: a client that was installed and never set up made the check fail.
-#[test]
-fn a_check_without_names_looks_at_what_was_set_up() {
-    let base = TestBase::new();
-    setup(&base, &["--check"]).says(1, "no client is found here");
-    base.write(".cursor/rules/api.mdc", "Rule.\n");
-    fs::create_dir(base.home().join(".codex")).unwrap();
-    let ran = setup(&base, &["--check"]);
-    assert_eq!(ran.stdout, "", "{ran}");
-    ran.says(1, "nothing is set up here; `ralph-memory setup` connects Codex, Cursor");
-    assert_eq!(setup(&base, &["--check", "--json"]).json(1)["clients"], serde_json::json!([]));
-    setup(&base, &["--check", "--scope", "user"]).says(1, "`ralph-memory setup --scope user` connects Codex");
-    setup(&base, &["cursor"]).says(0, "created");
-    setup(&base, &["--check"]).says(0, "connected: Cursor");
-    // In a clone, what is exactly setup's says so.
-    forget(&base);
-    setup(&base, &["--check"]).says(0, "connected: Cursor");
-    fs::remove_file(base.at(".cursor/hooks.json")).unwrap();
-    setup(&base, &["--check"]).says(1, ".cursor/hooks.json lacks the hook `session-start`");
-
-    let base = connected(&["agents-md"]);
-    forget(&base);
-    setup(&base, &["--check"]).says(0, "connected: AGENTS.md");
-
-    let base = connected(&["codex", "--scope", "user"]);
-    let elsewhere = "`ralph-memory setup --check --scope user` checks what is set up for every project: Codex";
-    setup(&base, &["--check"]).says(1, elsewhere);
-    setup(&base, &["--check", "--scope", "user"]).says(0, "connected: Codex");
 }
 
 /// Seen in 0.1.0: where `XDG_CONFIG_HOME` did not exist yet, setup refused all clients that have files there.
@@ -963,10 +348,9 @@ fn the_users_folders_are_where_the_environment_says() {
         run(&[&clients[..], &["--check"]].concat()).says(0, "connected: Claude Code, Codex, Zed");
         run(&[&clients[..], &["--remove"]].concat()).says(0, "deleted");
         for folder in folders {
-            let left = fs::read_dir(place.join(folder)).map(Iterator::count).ok();
-            assert_eq!(left, is_there.then_some(0), "{folder}");
+            assert_eq!(fs::read_dir(place.join(folder)).unwrap().count(), 0, "{folder}");
+            fs::remove_dir(place.join(folder)).unwrap();
         }
-        assert_eq!(place.join("new").exists(), is_there, "all that was made is gone");
     }
     fs::write(place.join("file"), "").unwrap();
     symlink("gone", place.join("dangling")).unwrap();
@@ -1018,11 +402,9 @@ fn a_failed_write_names_what_was_written() {
     let long = "A rule.\n".repeat(100_000);
     base.write("AGENTS.md", &long);
     let before = base.files("");
-    // Not even the record can be written.
     let (code, stderr) = with_limit(&base, 0, &["codex"]);
-    assert!(code == Some(6) && stderr.starts_with("error: cannot write `"), "{code:?}: {stderr}");
+    assert!(code == Some(6) && stderr.starts_with("error: cannot create `"), "{code:?}: {stderr}");
     assert_eq!(base.files(""), before);
-    // The record can, and the files before the large one.
     let (code, stderr) = with_limit(&base, 200, &["codex"]);
     let expected = "error: setup stopped half-way; it has written `.agents/skills/ralph-memory/SKILL.md`, \
                     `.codex/config.toml`, `.codex/hooks.json`\n";
@@ -1032,7 +414,6 @@ fn a_failed_write_names_what_was_written() {
     setup(&base, &["codex"]).says(0, "edited   AGENTS.md");
     setup(&base, &["codex", "--remove"]).says(0, "edited   AGENTS.md");
     assert_eq!((base.files(""), base.read("AGENTS.md")), (before, long));
-    assert_eq!(fs::read_dir(base.home()).unwrap().count(), 0);
 }
 
 #[test]
@@ -1101,55 +482,358 @@ fn the_hook_at_calls_of_tools_is_left_out_on_request() {
     }
 }
 
-/// Nothing of the program stays in a clone but what is named, with how to remove it.
+/// Files of others, each with the client whose setup edits it, the file, its text, and what a removal leaves where that is
+/// not the same text.
+#[rustfmt::skip]
+const FORMS: &[(&str, &str, &str, Option<&str>)] = &[
+    ("cursor", ".cursor/mcp.json", "{}", Some("{\n}")),
+    ("cursor", ".cursor/mcp.json", "{ }\n", Some("{\n }\n")),
+    ("cursor", ".cursor/mcp.json", "\n\n", Some("\n\n{\n}\n")),
+    ("cursor", ".cursor/mcp.json", "// nothing yet\n", Some("// nothing yet\n{\n}\n")),
+    ("cursor", ".cursor/mcp.json", "{\n}\n", Some("gone")),
+    ("cursor", ".cursor/mcp.json", "{ // nothing yet\n}\n", None),
+    ("cursor", ".cursor/mcp.json", "{ /* nothing yet */ }\n", Some("{ /* nothing yet */\n }\n")),
+    ("cursor", ".cursor/mcp.json", "{\"mcpServers\": {}}\n", Some("{}\n")),
+    ("cursor", ".cursor/mcp.json", "{\"mcpServers\":{\"a\":{\"command\":\"b\"}}}", None),
+    ("cursor", ".cursor/mcp.json", "{\"mcpServers\": {\"a\": {\"command\": \"b\"}, },}\n", None),
+    ("cursor", ".cursor/mcp.json", "{\r\n\t\"mcpServers\": {\r\n\t\t\"a\": {\"command\": \"b\"} // mine\r\n\t}\r\n}\r\n", None),
+    ("cursor", ".cursor/mcp.json", "{\n    \"mcpServers\": {\n        \"a\": {\"command\": \"b\"}, // mine\n        // the end\n    },\n\n    \"z\": 1e5\n}", None),
+    ("cursor", ".cursor/mcp.json", "{\n  \"mcpServers\": {\n    \"a\": {\"command\": \"b\"} /* mine */ /* too */\n  }\n}\n", None),
+    ("cursor", ".cursor/mcp.json", "{\"z\": [1, 2],\n \"mcpServers\": {\"a\": {}}, \"y\": null}\n", None),
+    ("cursor", ".cursor/mcp.json", "\u{feff}{\n  \"a\": \"\\u00e9 // \\\" }\"\n}\n", None),
+    ("cursor", ".cursor/mcp.json", "{\n  \"twice\": 1,\n  \"twice\": 2\n}\n", None),
+    ("cursor", ".cursor/mcp.json", "{\"a\": {\"mcpServers\": {\"other\": 1}}, \"mcpServers\": {\n}}\n", Some("{\"a\": {\"mcpServers\": {\"other\": 1}}}\n")),
+    ("cursor", ".cursor/mcp.json", "{\"mcp\\u0053ervers\": {\"a\": {\"command\": \"b\"}}}\n", None),
+    ("cursor", ".cursor/mcp.json", "{\"mcpServers\": {\"a\": {} /* one */, \"b\": {} /* two */}} // the end", None),
+    ("cursor", ".cursor/mcp.json", "{\n  \"a\": 1 /* mine */,\n\n  // the end\n}\n\n/* really */\n", None),
+    ("cursor", ".cursor/mcp.json", "{\r\n  \"a\": 1,\n  \"mcpServers\": {\n    \"a\": {}\r\n  }\n}", None),
+    ("cursor", ".cursor/hooks.json", "{\"version\": 1}\n", None),
+    ("cursor", ".cursor/hooks.json", "{\n  \"hooks\": {\n    \"stop\": [\n      1\n    ]\n  },\n  \"version\": 1\n}\n", None),
+    ("cursor", ".cursor/hooks.json", "{\"version\": 1, \"hooks\": {\"stop\": [[1], [2, [3]]], \"x\": [[]]}}", None),
+    ("zed", ".config/zed/settings.json", "// Zed settings\n//\n{\n  \"ui_font_size\": 16,\n  \"theme\": {\n    \"mode\": \"system\",\n  },\n}\n", None),
+    ("claude", ".claude/settings.json", "{\"hooks\": {\"Stop\": []}, \"permissions\": {\"allow\": [\"Bash(ls)\"]}}\n", Some("{\"permissions\": {\"allow\": [\"Bash(ls)\"]}}\n")),
+    ("claude", ".claude/settings.json", "{\n  \"hooks\": {\n    \"Stop\": [\n      {\"hooks\": [{\"type\": \"command\", \"command\": \"tidy\"}]}\n    ]\n  }\n}\n", None),
+    ("devin", ".devin/hooks.v1.json", "{\"Stop\": [{\"hooks\": []}]}", None),
+    ("amp", ".amp/settings.json", "{\"amp.mcpServers\": {}, \"amp.notifications\": true}", Some("{\"amp.notifications\": true}")),
+    ("gemini", ".gemini/settings.json", "{\n\n  \"theme\": \"x\"\n\n}\n\n", None),
+    ("opencode", "opencode.jsonc", "{\n  // mine\n  \"mcp\": {\n  }\n}\n", Some("{\n  // mine\n}\n")),
+    ("codex", ".codex/config.toml", "", Some("gone")),
+    ("codex", ".codex/config.toml", "model = \"x\"", None),
+    ("codex", ".codex/config.toml", "model = \"x\"\n\n\n", None),
+    ("codex", ".codex/config.toml", "# mine\r\n[mcp_servers]\r\n[mcp_servers.a] # b\r\ncommand = 'c'\r\n", None),
+    ("codex", ".codex/config.toml", "day = 1979-05-27\npi = 3.14\n[[list]]\na = 1\n", None),
+    ("codex", ".codex/config.toml", "[mcp_servers]\na = { command = \"b\" } # inline\n# the end", None),
+    ("codex", ".codex/config.toml", "mcp_servers.a.command = \"b\" # dotted\n", None),
+    ("codex", ".codex/config.toml", "[[list]] # one\na = 1\n# between\n[[list]]\na = 2\n  # the end\n", None),
+    ("codex", ".codex/config.toml", "a = \"\"\"\r\n[mcp_servers.ralph-memory]\n\"\"\"\n", None),
+    ("gemini", "GEMINI.md", "", Some("gone")),
+    ("gemini", "GEMINI.md", "# Rules", None),
+    ("gemini", "GEMINI.md", "# Rules\r\n\r\n- one\r\n\r\n\r\n", None),
+    ("gemini", "GEMINI.md", "\u{feff}# Rules\n", None),
+];
+
+/// Returns whether every character of a text is in another one, in this order.
+fn is_in(text: &str, other: &str) -> bool {
+    let mut other = other.chars();
+    text.chars().all(|character| other.any(|found| found == character))
+}
+
 #[test]
-fn a_person_leaves_with_everything_or_reads_what_stays() {
-    let base = TestBase::without_memory();
-    let path = format!("{}:{}", base.home().parent().unwrap().join("bin").display(), std::env::var("PATH").unwrap());
-    let run = |arguments: &[&str]| with_program(&base, arguments).env("PATH", &path).run();
+fn files_of_others_only_get_insertions_and_lose_them_again() {
+    for (client, path, text, left) in FORMS {
+        let base = TestBase::new();
+        let is_of_home = path.starts_with(".config");
+        let at = if is_of_home { base.home().join(path) } else { base.at(path) };
+        let run = |arguments: &[&str]| {
+            let scope = ["--scope", if is_of_home { "user" } else { "project" }];
+            let ran = setup(&base, &[&[*client], arguments, &scope[..]].concat());
+            assert_eq!(ran.code, Some(0), "{path} {text:?}: {ran}");
+        };
+        let read = || fs::read_to_string(&at).unwrap_or_else(|_| "gone".to_owned());
+        fs::create_dir_all(at.parent().unwrap()).unwrap();
+        fs::write(&at, text).unwrap();
+        // In two steps, the second of which adds to what the first has left.
+        run(&[]);
+        let made = read();
+        assert!(made.contains("ralph-memory") && is_in(text, &made), "{path} {text:?}\n{made}");
+        run(&["--check"]);
+        run(&["--each-prompt"]);
+        assert!(is_in(text, &read()), "{path} {text:?}\n{}", read());
+        run(&["--remove"]);
+        assert_eq!(read(), left.unwrap_or(text), "{path} {text:?}");
+    }
+}
+
+/// What is in the way: the client, the file, its text, and the reason why the client is refused.
+#[rustfmt::skip]
+const REFUSED: &[(&str, &str, &str, &str)] = &[
+    ("claude", ".claude/settings.json", "{\n  // mine\n}\n", "omments are not allowed"),
+    ("claude", ".mcp.json", "{\"mcpServers\": []}", "`mcpServers` is not an object"),
+    ("claude", ".mcp.json", "{\"mcpServers\": {}, \"mcpServers\": {}}", "the key `mcpServers` occurs twice"),
+    ("claude", ".claude/settings.json", "{\"hooks\": {\"Stop\": {}}}", "`hooks.Stop` is not a list"),
+    ("codex", ".codex/config.toml", "mcp_servers = { a = { command = \"b\" } }\n", "is written on one line"),
+    ("codex", ".codex/config.toml", "mcp_servers = 1\n", "`mcp_servers` is not an object"),
+    ("codex", ".codex/config.toml", "a = \n", "on line 1"),
+    ("codex", "AGENTS.md", "<!-- ralph-memory:end -->\n", "do not form one pair"),
+    ("codex", ".agents/skills/ralph-memory/SKILL.md", "# Mine\n", "there is another file of this name"),
+    ("opencode", ".opencode/plugins/ralph-memory.js", "export default {}\n", "there is another file of this name"),
+    // Another entry of this name.
+    ("cursor", ".cursor/mcp.json", "{\"mcpServers\": {\"ralph-memory\": {\"command\": \"npx\"}}}", "the server is there already"),
+    ("claude", ".mcp.json", "{\"mcpServers\": {\"ralph-memory\": {\"command\": \"./x/ralph-memory\", \"args\": [\"mcp\"]}}}", "the server is there already"),
+    ("claude", ".mcp.json", "{\"mcpServers\": {\"ralph-memory\": {\"command\": \"ralph-memory\", \"args\": [\"mcp\"], \"env\": {\"LD_PRELOAD\": \"./x.so\"}}}}", "the server is there already"),
+    ("claude", ".mcp.json", "{\"mcpServers\": {\"ralph-memory\": {\"command\": \"ralph-memory\", \"args\": [\"mcp\"]}, \"\\u0072alph-memory\": {\"command\": \"./x\"}}}", "the server is there already"),
+    ("codex", ".codex/config.toml", "[mcp_servers.ralph-memory]\ncommand = \"ralph-memory\"\nargs = [\"mcp\"]\ncwd = \"x\"\n", "the server is there already"),
+    ("opencode", "opencode.jsonc", "{\"mcp\": {\"ralph-memory\": {\"type\": \"local\", \"command\": [\"sh\", \"-c\", \"ralph-memory mcp\"]}}}", "the server is there already"),
+];
+
+#[test]
+fn files_that_cannot_be_edited_and_other_entries_of_this_name_are_refused() {
+    let check = |client: &str, path: &str, text: &[u8], reason: &str| {
+        let base = TestBase::new();
+        base.write(path, text);
+        refused(&base, client, path, reason);
+        if reason.contains("the server") {
+            // It needs no name to be found.
+            let ran = setup(&base, &["--check"]);
+            assert!(!ran.stdout.contains("connected"), "{ran}");
+            ran.says(4, reason);
+            setup(&base, &[client, "--remove"]).says(0, "the server of ralph-memory is not as setup writes it");
+        }
+        assert_eq!(fs::read(base.at(path)).unwrap(), text);
+    };
+    for (client, path, text, reason) in REFUSED {
+        check(client, path, text.as_bytes(), reason);
+    }
+    check("cursor", ".cursor/mcp.json", b"{} caf\xe9", "it is not UTF-8");
+    check("cursor", ".cursor/mcp.json", &b"{\"a\":".repeat(100_000), "esting depth");
+    check("codex", ".codex/config.toml", &[&b"a = "[..], &b"[".repeat(100_000)].concat(), "on line 1");
+    check("cursor", ".cursor/mcp.json", &vec![b' '; (4 << 20) + 1], "it has 4194305 bytes; the limit is 4194304");
+    let base = TestBase::new();
+    base.write(".cursor", "");
+    refused(&base, "cursor", ".cursor/mcp.json", "a part of its path is not a folder");
+}
+
+/// What a person or a client makes of setup's entries: the client, the file, what is replaced by what, and what is then not
+/// as setup writes it.
+#[rustfmt::skip]
+const CHANGED: &[(&str, &str, &str, &str, &str)] = &[
+    ("claude", ".mcp.json", "\"args\"", "\"type\": \"stdio\",\n      \"env\": {},\n      \"args\"", "the server"),
+    ("codex", ".codex/config.toml", "args = ", "startup_timeout_sec = 20\nargs = ", "the server"),
+    ("codex", ".codex/config.toml", "memory]\n", "memory] # mine\n", "the server"),
+    ("vscode", ".vscode/mcp.json", "\"args\"", "\"gallery\": true,\n      \"args\"", "the server"),
+    ("gemini", ".gemini/settings.json", "10000", "20000", "the hook `session-start`"),
+    ("claude", ".claude/settings.json", "\"timeout\": 10\n          }", "\"timeout\": 10\n          },\n          { \"type\": \"command\", \"command\": \"tidy\" }", "the hook `session-start`"),
+    ("gemini", "GEMINI.md", "Before a task", "First", "the instructions"),
+    ("codex", ".agents/skills/ralph-memory/SKILL.md", "\n# The", "\nMore.\n\n# The", "the file"),
+    ("opencode", ".opencode/plugins/ralph-memory.js", "MAX_PARTS = 300", "MAX_PARTS = 3", "the file"),
+];
+
+#[test]
+fn what_was_changed_is_named_and_stays_and_the_rest_goes() {
+    for (client, path, from, to, what) in CHANGED {
+        let base = connected(&[client]);
+        let own = base.read(path);
+        assert!(own.contains(from), "{path}: {own}");
+        base.write(path, own.replacen(from, to, 1));
+        let is_current = *what == "the instructions";
+        let again = setup(&base, &[client]);
+        let checked = setup(&base, &[client, "--check"]);
+        match *what {
+            "the instructions" => assert_eq!(base.read(path), own, "{again}"),
+            "the file" => checked.says(1, "it was edited, or written by another version, so it stays"),
+            _ => checked.says(0, "connected"),
+        }
+        base.write(path, own.replacen(from, to, 1));
+        let removed = setup(&base, &[client, "--remove"]);
+        removed.says(0, &format!("warning: {path}: {what} of ralph-memory is not as setup writes it, so it stays"));
+        let left = base.read(path);
+        assert!(left.contains(to.lines().next().unwrap()), "{path}: {left}");
+        let others = base.files("").into_iter().filter(|file| !file.starts_with(".ralph/")).collect::<Vec<_>>();
+        assert_eq!(others, [*path], "{client}");
+        assert!(is_current || left.matches("ralph-memory hook").count() <= 1, "the other hooks are gone: {left}");
+    }
+}
+
+#[test]
+fn of_a_file_that_others_edited_only_set_ups_part_goes() {
+    let base = TestBase::new();
+    let mut text = "{\n  \"env\": {}\n}\n".to_owned();
+    base.write(".claude/settings.json", &text);
+    let mut change = |mine: &str| {
+        text = text.replacen('{', mine, 1);
+        base.write(".claude/settings.json", base.read(".claude/settings.json").replacen('{', mine, 1));
+    };
+    setup(&base, &["claude"]).says(0, "edited   .claude/settings.json");
+    change("{\n  \"one\": 1,");
+    setup(&base, &["claude", "--each-prompt", "--allow-tools"]).says(0, "edited   .claude/settings.json");
+    change("{\n  \"two\": 2,");
+    assert_eq!(setup(&base, &["claude", "--remove"]).code, Some(0));
+    assert_eq!(base.read(".claude/settings.json"), text);
+}
+
+#[test]
+fn a_file_that_several_clients_use_stays_until_the_last() {
+    let base = TestBase::new();
+    base.write("AGENTS.md", "# Rules\n");
+    setup(&base, &["codex", "cursor"]).says(0, "edited   AGENTS.md");
+    setup(&base, &["codex", "--remove"]).says(0, "deleted  .codex/config.toml");
+    assert!(base.read("AGENTS.md").contains("ralph-memory:begin"));
+    assert!(base.at(".agents/skills/ralph-memory/SKILL.md").exists());
+    setup(&base, &["cursor", "--check"]).says(0, "connected: Cursor");
+    setup(&base, &["cursor", "--remove"]).says(0, "edited   AGENTS.md");
+    assert_eq!(base.read("AGENTS.md"), "# Rules\n");
+    assert!(!base.at(".agents").exists());
+}
+
+#[test]
+fn a_removal_leaves_nothing_of_any_client() {
+    for scope in ["project", "user"] {
+        for &client in CLIENTS.iter().filter(|client| scope == "project" || !["vscode", "agents-md"].contains(client)) {
+            let base = TestBase::new();
+            let before = base.files("");
+            // Git keeps no empty folder of a clone, and `init` creates one.
+            fs::remove_dir_all(base.at(".claude")).unwrap();
+            let names =
+                || fs::read_dir(base.root()).unwrap().map(|found| found.unwrap().file_name()).collect::<Vec<_>>();
+            let folders = names();
+            assert_eq!(setup(&base, &[client, "--scope", scope, "--each-prompt", "--allow-tools"]).code, Some(0));
+            setup(&base, &["--check", "--scope", scope, client]).says(0, "connected: ");
+            setup(&base, &["--remove", "--scope", scope, "--yes"]).says(0, "deleted");
+            assert_eq!((base.files(""), names()), (before, folders), "{client}");
+            let left = crate::program::walk(&base.home(), &|_| true);
+            assert_eq!(left, [Path::new(""); 0], "{client}");
+        }
+    }
+    // Without anything of setup in it, an empty folder is somebody's own.
+    let base = TestBase::new();
+    fs::create_dir(base.at(".cursor")).unwrap();
+    setup(&base, &["cursor", "--remove"]).says(0, "nothing to do: nothing of it is here");
+    assert!(base.at(".cursor").is_dir());
+}
+
+#[test]
+fn a_removal_from_all_clients_names_what_stays_of_the_memory() {
+    let base = TestBase::new();
+    base.write(".config/broken", "");
+    base.write(".cursor/mcp.json", "{ broken");
     crate::support::git(&base, &["init", "--quiet"]);
-    run(&["init", "--private", "--here"]).says(0, "created");
-    run(&["add", "Ports", "--tags", "ci", "--body", "5433."]).says(0, "created");
-    run(&["record", "--task", "T", "--outcome", "failed"]).says(0, "recorded");
-    run(&["check", "--register-merge-driver"]).says(0, "registered");
-    run(&["setup", "claude", "--scope", "user"]).says(0, "created");
-    run(&["setup", "cursor", "--scope", "project"]).says(0, "created");
-    base.write("../home/.config/ralph-memory/config.toml", "");
-    assert!(base.read(".git/config").contains("ralph-memory") && base.at(".git/ralph-memory").exists());
+    base.run(["record", "--task", "T", "--outcome", "failed"]).says(0, "recorded");
+    setup(&base, &["claude"]).says(0, "created");
+    let stays = ["stays: the memory, 1 entry; `rm -r ", "stays: copies of attempts that work trees share"];
+    setup(&base, &["--remove", "--dry-run"]).tells(0, &stays, &[]);
+    setup(&base, &["--remove", "--yes"]).tells(0, &[&["deleted  .mcp.json"][..], &stays].concat(), &[]);
+    let files = setup(&base, &["gemini", "--json"]).json(0)["files"].clone();
+    assert_eq!(files[1]["clients"], serde_json::json!(["gemini"]), "once, for two parts: {files}");
+    let answer = setup(&base, &["--remove", "--json", "--yes"]).json(0);
+    assert_eq!(answer["remaining"][0]["what"], "the memory, 1 entry");
+    let named = setup(&base, &["claude", "--remove"]);
+    assert!(!named.stdout.contains("stays"), "{named}");
+    assert!(base.at(".ralph").exists() && base.read(".cursor/mcp.json") == "{ broken");
+}
 
-    // Neither a rehearsal nor a call that is not confirmed changes anything.
-    run(&["setup", "--remove", "--all", "--scope", "project"])
-        .says(1, "nothing was changed; `--yes` makes these changes");
-    let leave = ["setup", "--remove", "--all", "--yes", "--scope", "project"];
-    let rehearsed = run(&[&leave[..], &["--dry-run"]].concat());
-    let would = ["would remove `", "would remove the merge driver from the configuration of git"];
-    rehearsed.tells(0, &["stays: the memory, 2 entries; `rm -r "], &would);
-    assert!(base.read(".git/config").contains("ralph-memory") && base.at(".git/ralph-memory").exists());
+#[test]
+fn instructions_and_files_of_another_version_are_found() {
+    let base = connected(&["gemini", "opencode"]);
+    let current = base.read("GEMINI.md");
+    base.write("GEMINI.md", current.replace("Before a task", "First"));
+    setup(&base, &["gemini", "--check"]).says(1, "GEMINI.md lacks the current instructions (Gemini CLI)");
+    setup(&base, &["gemini"]).says(0, "edited   GEMINI.md");
+    assert_eq!(base.read("GEMINI.md"), current);
+    // Git may have changed the line ends in a clone.
+    for path in [".opencode/plugins/ralph-memory.js", ".agents/skills/ralph-memory/SKILL.md", "GEMINI.md"] {
+        base.write(path, base.read(path).replace('\n', "\r\n"));
+    }
+    setup(&base, &["--check"]).says(0, "connected: opencode, Gemini CLI");
+    setup(&base, &["--remove", "--yes"]).says(0, "deleted  .opencode/plugins/ralph-memory.js");
+    // The program has moved since.
+    let base = connected(&["opencode", "--scope", "user"]);
+    let script = base.home().join(".config/opencode/plugins/ralph-memory.js");
+    let own = fs::read_to_string(&script).unwrap();
+    fs::write(&script, own.replace("PROGRAM = \"ralph-memory\"", "PROGRAM = \"/gone/ralph-memory\"")).unwrap();
+    setup(&base, &["opencode", "--scope", "user", "--check"]).says(1, "it runs `/gone/ralph-memory`, which does not");
+    setup(&base, &["opencode", "--scope", "user", "--remove"]).says(0, "deleted");
+    assert!(!script.exists());
+}
 
-    let left = run(&leave);
-    left.tells(
-        0,
-        &[
-            "deleted  .cursor",
-            "stays: the memory, 2 entries; `rm -r ",
-            "stays: the connections of every project to Claude Code; `ralph-memory setup --remove --scope user` removes",
-            "stays: your settings; `rm -r ",
-            "stays: your key, and attempts that could not be recorded, of all projects; `rm -r ",
-            "stays: the program, `",
-        ],
-        &["/.git/ralph-memory/", "removed the merge driver from the configuration of git"],
-    );
-    assert!(!base.read(".git/config").contains("ralph-memory") && !base.at(".git/ralph-memory").exists());
-    assert!(!base.at(".cursor").exists() && !base.at("AGENTS.md").exists());
-    run(&["search", "ports"]).says(0, "knowledge/ports");
-    // What is said works, and then nothing is left.
-    run(&["check", "--register-merge-driver"]).says(0, "registered");
-    run(&["setup", "--remove", "--all", "--scope", "user", "--yes"]).says(0, "deleted");
-    assert!(base.read(".git/config").contains("ralph-memory"), "it is this project's");
-    let left = run(&leave);
-    assert!(left.stderr.contains("removed the merge driver") && !left.stdout.contains("nothing to do"), "{left}");
-    let left = run(&leave);
-    assert!(!left.stdout.contains("connections") && !left.stderr.contains("removed"), "{left}");
-    let said = run(&[&leave[..], &["--json"]].concat()).json(0);
-    assert_eq!(said["remaining"][0]["what"], "the memory, 2 entries");
+/// Seen in 0.1.0: they were in `AGENTS.md`, which some versions of Claude Code never read, and others only where no file of
+/// its own is beside it. It reads its rules in any case, also in a session that is started in a subfolder.
+#[test]
+fn claude_code_reads_its_instructions_whatever_is_beside_them() {
+    const RULES: &str = ".claude/rules/ralph-memory.md";
+    for path in ["AGENTS.md", "CLAUDE.md", ".claude/CLAUDE.md"] {
+        let base = TestBase::new();
+        base.write(path, "# Rules\n");
+        setup(&base, &["claude"]).says(0, &format!("created  {RULES}"));
+        let written = base.read(RULES);
+        assert!(written.starts_with("<!-- ralph-memory:begin -->\n") && written.contains("build_context"), "{written}");
+        assert_eq!(base.read(path), "# Rules\n");
+    }
+    let base = connected(&["claude"]);
+    base.write(RULES, format!("{}\n# Ours\n\nUse tabs.\n", base.read(RULES)));
+    setup(&base, &["claude", "--check"]).says(0, "connected: Claude Code");
+    setup(&base, &["claude", "--remove"]).says(0, &format!("edited   {RULES}"));
+    assert_eq!(base.read(RULES), "\n# Ours\n\nUse tabs.\n");
+}
+
+#[test]
+fn claude_code_is_connected_in_one_way() {
+    let base = TestBase::new();
+    setup(&base, &["claude", "--scope", "user"]).says(0, "next: Claude Code: restart it");
+    setup(&base, &["claude"]).says(4, "connected already, as a plugin for every project");
+    setup(&base, &["claude", "--check"]).says(0, "connected already, as a plugin");
+    assert!(!base.at(".mcp.json").exists());
+    setup(&base, &["claude", "--scope", "user", "--remove"]).says(0, "deleted");
+    setup(&base, &["claude"]).tells(0, &["created  .mcp.json", PERMISSION], &[]);
+    let ran = setup(&base, &["claude", "--scope", "user"]);
+    assert!(ran.stderr.starts_with("error: .claude/settings.json: "), "{ran}");
+    ran.says(4, "connected already, by these settings");
+    assert_eq!(fs::read_dir(base.home()).unwrap().count(), 0);
+    setup(&base, &["claude", "--remove"]).says(0, "deleted");
+    let settings = base.home().join(".claude/settings.json");
+    fs::create_dir(base.home().join(".claude")).unwrap();
+    fs::write(settings, "{\"enabledPlugins\": {\"ralph-memory@ralph-memory\": true}}").unwrap();
+    setup(&base, &["claude"]).says(4, "connected already, by the plugin `ralph-memory@ralph-memory`");
+}
+
+/// Seen in 0.1.0: a client that was installed and never set up made the check fail.
+#[test]
+fn a_check_without_names_looks_at_what_is_set_up() {
+    let base = TestBase::new();
+    setup(&base, &["--check"]).says(1, "no client is found here");
+    base.write(".cursor/rules/api.mdc", "Rule.\n");
+    fs::create_dir(base.home().join(".codex")).unwrap();
+    let ran = setup(&base, &["--check"]);
+    assert_eq!(ran.stdout, "", "{ran}");
+    ran.says(1, "nothing is set up here; `ralph-memory setup` connects Codex, Cursor");
+    assert_eq!(setup(&base, &["--check", "--json"]).json(1)["clients"], serde_json::json!([]));
+    setup(&base, &["--check", "--scope", "user"]).says(1, "`ralph-memory setup --scope user` connects Codex");
+    setup(&base, &["cursor", "copilot"]).says(0, "created");
+    setup(&base, &["--check"]).says(0, "connected: Cursor, Copilot CLI");
+    fs::remove_file(base.at(".cursor/hooks.json")).unwrap();
+    setup(&base, &["--check"]).says(1, ".cursor/hooks.json lacks the hook `session-start`");
+    fs::remove_file(base.at(".github/mcp.json")).unwrap();
+    setup(&base, &["--check"]).says(1, ".github/mcp.json lacks the server (Copilot CLI)");
+    setup(&connected(&["agents-md"]), &["--check"]).says(0, "connected: AGENTS.md");
+
+    let base = connected(&["codex", "--scope", "user"]);
+    let elsewhere = "`ralph-memory setup --check --scope user` checks what is set up for every project: Codex";
+    setup(&base, &["--check"]).says(1, elsewhere);
+    setup(&base, &["--check", "--scope", "user"]).says(0, "connected: Codex");
+}
+
+#[test]
+fn a_file_that_changed_since_it_was_planned_is_not_written() {
+    let base = TestBase::new();
+    base.write(".cursor/mcp.json", "{}\n");
+    let home = base.home().as_os_str().to_owned();
+    let variable = |name: &str| (name == "HOME").then(|| home.clone());
+    let setup = Setup::new(&base.root(), Path::new("/usr/bin/ralph-memory"), &variable);
+    let plan = setup.plan(&[SetupClient::Cursor], SetupScope::Project, SetupOptions::default()).unwrap();
+    base.write(".cursor/mcp.json", "{\"mine\": 1}\n");
+    // No process has this number.
+    base.write(".cursor/.tmp-4194999-0123456789abcdef", "half");
+    let failed = plan.apply().unwrap_err();
+    assert!(failed.to_string().contains(".cursor/hooks.json"), "what was written is named: {failed}");
+    assert_eq!(base.read(".cursor/mcp.json"), "{\"mine\": 1}\n");
+    assert!(!base.at(".cursor/.tmp-4194999-0123456789abcdef").exists(), "a killed setup left it");
 }

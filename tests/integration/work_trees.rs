@@ -574,7 +574,7 @@ fn copies_go_90_days_after_the_default_branch_had_them() {
 }
 
 #[test]
-fn copies_are_switched_off_and_removed() {
+fn copies_are_switched_off() {
     let clone = Clone::new();
     let (root, tree) = (clone.0.root(), clone.add("one"));
     let off = |arguments: &[&str]| clone.0.with(arguments).env("RALPH_MEMORY_GIT__COMMON", "false").run();
@@ -582,44 +582,12 @@ fn copies_are_switched_off_and_removed() {
     assert!(!clone.0.at(".git/ralph-memory").exists());
     clone.fail(&root, "Sort the list", "run-a", "bubble");
     assert_eq!(clone.known(&tree).len(), 1);
-    // Switched off, they are not read, so they stay: nobody could see what is lost.
-    clone.0.write(".ralph/config.toml", "format = 1\n[git]\ncommon = false\n");
-    let leave = ["setup", "--remove", "--all", "--yes"];
-    clone.run(&root, &leave).says(0, "stays: copies of attempts that this memory does not read");
-    assert!(clone.0.at(".git/ralph-memory").exists());
-    clone.0.write(".ralph/config.toml", "format = 1\n");
-    let removed = clone.run(&root, &leave);
-    assert!(removed.code == Some(0) && removed.stderr.contains(".git/ralph-memory/"), "{removed}");
-    assert!(!clone.0.at(".git/ralph-memory").exists());
-    clone.0.write(".ralph/config.toml", "format = 1\n[git]\ncommon = false\n");
-    assert_eq!((clone.known(&root).len(), clone.known(&tree).len()), (2, 0));
-}
-
-/// Seen by a new user: the removal took the only copies of an attempt and of a fact along.
-#[test]
-fn a_removal_writes_down_what_only_git_has() {
-    let clone = Clone::new();
-    let (root, tree) = (clone.0.root(), clone.add("one"));
-    let attempt = clone.fail(&tree, "Sort the list", "run-a", "bubble");
-    clone.run(&tree, &["add", "Only there", "--body", "It is."]).says(0, "created");
-    // A session notes what the tree has.
-    assert_eq!(clone.run(&tree, &["tidy"]).code, Some(0));
-    clone.remove("one");
-    assert_eq!(clone.known(&root), [attempt.as_str()]);
-    let leave = ["setup", "--remove", "--all", "--yes"];
-    let wrote = [format!("wrote `{attempt}` into"), "wrote `knowledge/only-there` into".to_owned()];
-    let rehearsed = clone.run(&root, &[&leave[..], &["--dry-run"]].concat());
-    assert!(rehearsed.stderr.contains(&format!("would write `{attempt}` into the memory")), "{rehearsed}");
-    assert!(!clone.0.at(".ralph/journal/run-a").exists());
-    let removed = clone.run(&root, &leave);
-    assert!(wrote.iter().all(|text| removed.stderr.contains(text)), "{removed}");
-    assert!(!clone.0.at(".git/ralph-memory").exists());
-    assert_eq!(clone.known(&root), [attempt.as_str()]);
-    clone.run(&root, &["show", "only-there"]).says(0, "It is.");
+    let log = clone.0.with(["log", "--json"]).folder(&tree).env("RALPH_MEMORY_GIT__COMMON", "false").run().json(0);
+    assert_eq!(ids(&log["attempts"]), [""; 0]);
 }
 
 #[test]
-fn a_removal_leaves_texts_that_removed_trees_wrote_over() {
+fn check_names_texts_that_removed_trees_wrote_over() {
     let clone = Clone::new();
     let root = clone.0.root();
     clone.run(&root, &["add", "Port", "--body", "It is 80."]).says(0, "created");
@@ -629,13 +597,9 @@ fn a_removal_leaves_texts_that_removed_trees_wrote_over() {
     later.says(0, "updated");
     assert_eq!(clone.run(&tree, &["tidy"]).code, Some(0));
     clone.remove("one");
-    clone
-        .run(&root, &["setup", "--remove", "--all", "--yes"])
-        .says(0, "texts of removed work trees that `check` names");
     let checked = clone.run(&root, &["check"]).answer(0);
     let of_tree =
         checked.split("restore knowledge/port --before ").nth(1).and_then(|rest| rest.split('`').next()).unwrap();
     clone.run(&root, &["restore", "port", "--before", of_tree]).says(0, "restored");
     clone.run(&root, &["show", "port"]).says(0, "It is 8080.");
-    clone.run(&root, &["setup", "--remove", "--all", "--yes"]).tells(0, &["stays: the memory"], &["removed `"]);
 }

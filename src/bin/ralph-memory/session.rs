@@ -327,11 +327,6 @@ fn user_settings(variable: &dyn Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> 
     Some(folder.join("ralph-memory").join("config.toml"))
 }
 
-/// Returns the path of the user's own settings file, if there is one.
-pub(crate) fn own_settings() -> Option<PathBuf> {
-    user_settings(&|name| variable(name).map(PathBuf::from)).filter(|path| path.is_file())
-}
-
 /// Reads the user's own settings. Only a file that the user named must exist.
 fn read(path: &Path) -> anyhow::Result<Option<String>> {
     if std::env::var_os(CONFIG_VARIABLE).is_some_and(|named| named == path.as_os_str()) {

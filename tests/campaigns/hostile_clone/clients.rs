@@ -1,5 +1,5 @@
-//! Files of agents' clients that a stranger wrote: servers and hooks that look like those of setup and run something
-//! else; and what the judge knows of them.
+//! Files of agents' clients that a stranger wrote: servers and hooks that run something else than those of setup; and what
+//! the judge knows of them.
 //!
 //! They are made of what setup itself writes into an empty project, so that this knows no client's form.
 
@@ -8,9 +8,7 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 
-use ralph_memory::memory::StateFolders;
 use ralph_memory::setup::{Setup, SetupClient, SetupOptions, SetupScope};
-use xxhash_rust::xxh3::xxh3_64;
 
 use super::MARK;
 use super::repository::put;
@@ -21,16 +19,6 @@ use crate::random::Random;
 const TOOLS: [&str; 2] = ["mcp__ralph-memory", "mcp__plugin_ralph-memory_ralph-memory"];
 /// Files that hold a rule.
 const SETTINGS: [&str; 2] = [".claude/settings.json", ".claude/settings.local.json"];
-/// What stands before the checksum of a file that is setup's as a whole; a stranger can compute it.
-const SEAL: &str = "ralph-memory setup writes this file. Checksum: ";
-
-/// Files that a client reads beside those that setup writes: a stranger's may be there, and setup's own in their place.
-const BESIDE: [(&str, &str, &str); 3] = [
-    ("claude", ".claude/settings.json", ".claude/settings.local.json"),
-    ("opencode", "opencode.json", ".opencode/opencode.json"),
-    ("opencode", ".opencode/plugins/ralph-memory.js", ".opencode/plugin/ralph-memory.js"),
-];
-
 /// What setup writes: for each client its files in an empty project, and the paths of all files, also in a home.
 pub(crate) struct Own {
     of_project: BTreeMap<&'static str, BTreeMap<PathBuf, String>>,
@@ -56,16 +44,15 @@ impl Own {
                 }
                 let home_variable = home.clone().into_os_string();
                 let variable = |name: &str| (name == "HOME").then(|| home_variable.clone());
-                let setup = Setup::new(&project, program, StateFolders::of_user(&variable), &variable);
+                let setup = Setup::new(&project, program, &variable);
                 let options = SetupOptions { each_prompt: true, allow_tools: true, no_tool_hook: false };
                 // Not every client has files of both.
                 let Ok(plan) = setup.plan(&[client], scope, options) else { continue };
-                setup.apply(plan).unwrap();
+                plan.apply().unwrap();
                 let text = |folder: &Path, path: &Path| {
                     (path.strip_prefix(folder).unwrap().to_owned(), fs::read_to_string(path).unwrap())
                 };
-                let of_home = files(&home).into_iter().filter(|path| !path.starts_with(home.join(".local")));
-                own.home_paths.extend(of_home.map(|path| text(&home, &path).0));
+                own.home_paths.extend(files(&home).into_iter().map(|path| text(&home, &path).0));
                 if scope == SetupScope::Project {
                     let made: BTreeMap<_, _> = files(&project).iter().map(|path| text(&project, path)).collect();
                     own.project_paths.extend(made.keys().cloned());
@@ -161,7 +148,7 @@ const CHANGES: [Change; 15] = [
     }),
     ("a plugin of a program of the clone", Kind::Text, |text| {
         let own = "const PROGRAM = \"ralph-memory\"";
-        text.contains(own).then(|| sealed(&text.replace(own, "const PROGRAM = \"./x/ralph-memory\"")))
+        text.contains(own).then(|| text.replace(own, "const PROGRAM = \"./x/ralph-memory\""))
     }),
     ("instructions of a stranger", Kind::Text, |text| {
         let end = text.contains("<!-- ralph-memory:end -->");
@@ -200,13 +187,6 @@ fn beside_server(text: &str, name: &str, value: &str) -> Option<String> {
 
 fn hook(text: &str, old: &str, new: &str) -> Option<String> {
     (text.contains("ralph-memory hook ") && text.contains(old)).then(|| text.replace(old, new))
-}
-
-/// Returns a text with the checksum that setup would write.
-fn sealed(text: &str) -> String {
-    let Some(start) = text.find(SEAL).map(|at| at + SEAL.len()) else { return text.to_owned() };
-    let (before, after) = (&text[..start], &text[start + 16..]);
-    format!("{before}{:016x}{after}", xxh3_64(format!("{before}{after}").as_bytes()))
 }
 
 /// Writes what a stranger would commit: the files of setup for one to three clients, of which one file of each is
@@ -270,13 +250,6 @@ fn foreign(
         }
         if !changes.is_empty() {
             let (path, (how, kind, _), text) = changes.swap_remove(random.below(changes.len()));
-            let is_of = |(of, own, _): &&(&str, &str, &str)| *of == client.as_str() && path == Path::new(own);
-            if let Some((_, _, beside)) = BESIDE.iter().find(is_of).filter(|_| random.below(2) == 0) {
-                texts.insert(PathBuf::from(beside), text);
-                // Setup does not replace what is there.
-                let kind = if kind == Kind::Text { Kind::Server } else { kind };
-                return (texts, stranger(Path::new(beside), how, kind));
-            }
             texts.insert(path.to_owned(), text);
             return (texts, stranger(path, how, kind));
         }
@@ -327,11 +300,9 @@ pub(super) fn judge(
             if said.lines().any(lists) || said.contains("\"connected\":true") || code == Some(0) {
                 wrong.push(format!("it says that {title} is connected: {shown} has {how}"));
             }
-        } else if is_asked && !has("--dry-run") {
+        } else if is_asked && !has("--dry-run") && is_server {
             let advice = format!("next: {title}: ");
-            let vouches =
-                |line: &str| line.starts_with(&advice) && (line.contains("approve") || line.contains("trust"));
-            if is_server && said.lines().any(vouches) {
+            if said.lines().any(|line| line.starts_with(&advice)) {
                 wrong.push(format!("it says to approve the server of {title}: {shown} has {how}"));
             }
             if code != Some(4) {
@@ -340,7 +311,7 @@ pub(super) fn judge(
             if !said.contains(&*path.to_string_lossy()) {
                 wrong.push(format!("it does not name {shown}, which has {how}"));
             }
-        } else if has("check") {
+        } else if has("check") && is_server {
             let is_connected = |line: &str| line.contains(&format!("{title}: connected by")) && line.starts_with("ok");
             if said.lines().any(is_connected) {
                 wrong.push(format!("it says that {title} is connected: {shown} has {how}"));

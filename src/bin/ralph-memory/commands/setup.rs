@@ -1,7 +1,7 @@
 //! `setup`: connects the memory to the clients of coding agents.
 
 use std::io::{self, IsTerminal as _};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -18,7 +18,7 @@ use serde_json::json;
 use crate::error::ErrorReport;
 use crate::exit::Exit;
 use crate::own;
-use crate::session::{self, Globals};
+use crate::session::Globals;
 use crate::ui::{ID, PLAIN, QUIET, TITLE, Ui, count};
 
 /// The code of the problem that a client is connected in another way.
@@ -27,9 +27,9 @@ const CONNECTED: &str = "connected-otherwise";
 /// Connect the memory to Claude Code, Codex and other clients; with --check, exit code 1 if something is not connected
 ///
 /// Registers the MCP server and the hooks of a session, and adds a short block of instructions and a skill. Existing
-/// files keep everything that is in them, including comments and formatting. If a file cannot be edited safely, it is
-/// refused, and nothing of its client is changed. The same applies to a client with an entry that looks like one of
-/// ralph-memory but runs something else; the exit code is then 4, also with --check.
+/// files keep everything that is in them, including comments and formatting. If a file cannot be edited safely, or has
+/// an entry `ralph-memory` that runs something else, it is refused, and nothing of its client is changed; the exit code
+/// is then 4, also with --check.
 ///
 /// Without names, it sets up the clients that it finds: those with a file in the project or in your home folder, or
 /// with a program in PATH. It asks first; without a terminal, it needs --yes.
@@ -42,7 +42,7 @@ const CONNECTED: &str = "connected-otherwise";
   ralph-memory setup --check
   ralph-memory setup claude --remove")]
 pub(crate) struct SetupArgs {
-    /// The clients [default: those that are found; with --check, those that are set up here; with --remove, those that setup has connected here, or all if it has no record of that]
+    /// The clients [default: those that are found; with --check, those that are set up here; with --remove, all]
     #[arg(value_name = "AGENT", value_parser = word::<SetupClient>(SetupClient::WORDS))]
     agents: Vec<SetupClient>,
     /// Whose files: `project` is for files in this folder, which a team commits; `user` is for files in your home, which
@@ -55,14 +55,10 @@ pub(crate) struct SetupArgs {
     /// Show what is missing without changing anything
     #[arg(long, conflicts_with_all = ["dry_run", "remove", "yes"])]
     check: bool,
-    /// Undo what setup did. Files that nobody has changed since get their previous bytes back. What others have written
-    /// stays
+    /// Take out what is as setup writes it, and files in which nothing else is left. What was changed since is named and
+    /// stays. Without names, from all clients; what stays of the memory is then named, too
     #[arg(long, conflicts_with_all = ["each_prompt", "allow_tools", "no_tool_hook"])]
     remove: bool,
-    /// With --remove: from all clients, and, unless --scope is user, also what git's folder has of this memory: the copies of
-    /// attempts that the work trees of this clone share, and the merge driver. Lists what stays
-    #[arg(long, requires = "remove", conflicts_with = "agents")]
-    all: bool,
     /// Also search the memory at each prompt, in clients whose hooks can add text there
     #[arg(long)]
     each_prompt: bool,
@@ -110,14 +106,15 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &SetupArgs) -> anyho
     let writes =
         !args.dry_run && !plan.is_empty() && (is_named || args.yes || asks && ui.confirm("Make these changes?")?);
     let is_pending = !args.dry_run && !writes && !plan.is_empty();
+    let remaining = match globals.open() {
+        Ok(memory) if args.remove && !is_named && scope == SetupScope::Project => remaining(&memory),
+        _ => Vec::new(),
+    };
     // What is printed after the files are written; an error ends the command before that.
     let done = plan.clone();
     if writes {
-        setup.apply(plan)?;
+        plan.apply()?;
     }
-    let keeps = args.dry_run || is_pending;
-    let (removed, remaining) =
-        if args.all { leave(ui, globals, args, keeps, (&setup, scope), has_memory)? } else { (false, Vec::new()) };
     let is_refused = done.problems.iter().any(|problem| problem.severity == Severity::Error);
     if ui.json {
         let is_complete = (writes || done.is_empty()) && !done.clients.is_empty();
@@ -126,7 +123,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &SetupArgs) -> anyho
     } else {
         if writes {
             show_files(ui, &done.files)?;
-        } else if !removed && !done.clients.is_empty() && done.is_empty() {
+        } else if !done.clients.is_empty() && done.is_empty() {
             ui.line(match args.remove {
                 _ if !done.is_connected() => "nothing to do",
                 true => "nothing to do: nothing of it is here",
@@ -134,8 +131,8 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &SetupArgs) -> anyho
             })?;
         }
         show_problems(ui, &done.problems);
-        if writes {
-            show_steps(ui, &done.steps, (!args.remove).then_some((globals, has_memory)))?;
+        if writes && !args.remove {
+            show_steps(ui, &done.steps, globals, has_memory)?;
         }
         for Remaining { what, removal } in &remaining {
             ui.line(format_args!("stays: {what}; {removal}"))?;
@@ -156,11 +153,9 @@ fn clients(args: &SetupArgs, scope: SetupScope, setup: &Setup) -> Vec<SetupClien
     if !args.agents.is_empty() {
         return args.agents.clone();
     }
-    match setup.recorded(scope) {
-        _ if args.all => SetupClient::ALL.to_vec(),
-        recorded if args.remove && recorded.is_empty() => SetupClient::ALL.to_vec(),
-        recorded if args.remove => recorded,
-        _ if args.check => setup.set_up(scope),
+    match (args.remove, args.check) {
+        (true, _) => SetupClient::ALL.to_vec(),
+        (_, true) => setup.set_up(scope),
         _ => setup.found(scope),
     }
 }
@@ -186,7 +181,7 @@ fn nothing_here(args: &SetupArgs, scope: SetupScope, setup: &Setup) -> String {
 pub(crate) fn in_project(project: PathBuf) -> anyhow::Result<Setup> {
     let project =
         std::path::absolute(&project).map_err(|source| Error::Io { action: "find", path: project, source })?;
-    Ok(Setup::new(&project, &program()?, session::state_folders(), &variable))
+    Ok(Setup::new(&project, &program()?, &variable))
 }
 
 /// Returns the full path of this program: the one by which it was started, which may be a link that stays when the program
@@ -264,14 +259,16 @@ fn checked(ui: &mut Ui<'_>, scope: SetupScope, plan: &SetupPlan) -> anyhow::Resu
             ui.line(format_args!("connected: {}", titles(&plan.clients)))?;
         }
     }
+    let is_refused =
+        plan.problems.iter().any(|problem| problem.severity == Severity::Error && problem.code != CONNECTED);
     Ok(match connected {
         true => Exit::Done,
-        false if plan.has_look_alikes() => Exit::Refused,
+        false if is_refused => Exit::Refused,
         false => Exit::No,
     })
 }
 
-/// What no removal takes along.
+/// What a removal leaves.
 #[derive(Serialize)]
 struct Remaining {
     what: String,
@@ -279,79 +276,24 @@ struct Remaining {
     removal: String,
 }
 
-/// Removes what git's folder has of the memory, or says what a call without `dry_run` would remove. Returns whether there was
-/// anything, and what stays.
-fn leave(
-    ui: &mut Ui<'_>,
-    globals: &Globals,
-    args: &SetupArgs,
-    dry_run: bool,
-    (setup, scope): (&Setup, SetupScope),
-    has_memory: bool,
-) -> anyhow::Result<(bool, Vec<Remaining>)> {
-    let memory = if has_memory { Some(globals.open()?) } else { None };
-    let (mut written, mut removed) = (Vec::new(), Vec::new());
-    // What a person has for all projects goes without what this one has.
-    if let Some(memory) = memory.as_ref().filter(|_| args.scope != Some(SetupScope::User)) {
-        (written, removed) = memory.remove_from_git(dry_run)?;
-    }
-    for id in &written {
-        let wrote = if dry_run { "would write" } else { "wrote" };
-        ui.warn(&format!("{wrote} `{id}` into the memory: only git's folder has it"));
-    }
-    for what in &removed {
-        ui.warn(&format!("{} {what}", if dry_run { "would remove" } else { "removed" }));
-    }
-    let mut stays = remaining(setup, scope, memory.as_ref())?;
-    for path in memory.iter().flat_map(Memory::copies_in_git) {
-        if !removed.contains(&format!("`{}`", path.display())) {
-            let remove = printed_command("rm -r PATH", &[("PATH", &path.to_string_lossy())]);
-            let what =
-                "copies of attempts that this memory does not read, or texts of removed work trees that `check` names";
-            stays.insert(0, Remaining { what: what.to_owned(), removal: format!("{remove} removes them") });
-        }
-    }
-    Ok((!removed.is_empty(), stays))
-}
-
-/// Returns what stays of the program on this machine, for this project or for all of them.
-fn remaining(setup: &Setup, scope: SetupScope, memory: Option<&Memory>) -> anyhow::Result<Vec<Remaining>> {
-    let mut remaining = Vec::new();
-    let mut stays = |what: String, removal: String| remaining.push(Remaining { what, removal });
-    let remove =
-        |path: &Path| format!("{} removes it", printed_command("rm -r PATH", &[("PATH", &path.to_string_lossy())]));
-    if let Some(memory) = memory {
-        let (root, counts) = (memory.root(), memory.status().counts);
-        if memory.settings().has_remote() {
-            let removal = "`ralph-memory index --remote --remove` removes them";
-            stays("the points of this project on the Qdrant server".to_owned(), removal.to_owned());
-        }
-        let entries = count(counts.knowledge + counts.journal + counts.archive, "entry");
-        stays(format!("the memory, {entries}"), remove(&root.join(".ralph")));
-    }
-    for other in SetupScope::ALL.iter().copied().filter(|other| *other != scope) {
-        let connected = setup.set_up(other);
-        if !connected.is_empty() {
-            let whose = match other {
-                SetupScope::Project => "this folder",
-                SetupScope::User => "every project",
-            };
-            let command = printed_command("ralph-memory setup --remove --scope SCOPE", &[("SCOPE", other.as_str())]);
-            stays(format!("the connections of {whose} to {}", titles(&connected)), format!("{command} removes them"));
-        }
-    }
-    if let Ok(path) = own::existing() {
-        stays("your own memory".to_owned(), remove(&path));
-    }
-    if let Some(path) = session::own_settings() {
-        stays("your settings".to_owned(), remove(&path));
-    }
-    for path in session::state_folders().paths().iter().filter(|path| path.is_dir()) {
-        stays("your key, and attempts that could not be recorded, of all projects".to_owned(), remove(path));
-    }
-    let path = program()?;
-    stays(format!("the program, `{}`", path.display()), "remove it as you installed it".to_owned());
-    Ok(remaining)
+/// Returns what stays of the memory in this project.
+fn remaining(memory: &Memory) -> Vec<Remaining> {
+    let counts = memory.status().counts;
+    let entries = count(counts.knowledge + counts.journal + counts.archive, "entry");
+    let mut stays = vec![(format!("the memory, {entries}"), memory.root().join(".ralph"))];
+    let copies = "copies of attempts that work trees share, and what removed work trees left, which \
+                  `ralph-memory restore ID` brings into the memory";
+    stays.extend(memory.copies_in_git().into_iter().map(|path| (copies.to_owned(), path)));
+    stays.extend(own::existing().ok().map(|path| ("your own memory, of all projects".to_owned(), path)));
+    let stays = stays.into_iter().map(|(what, path)| {
+        let remove = printed_command("rm -r PATH", &[("PATH", &path.to_string_lossy())]);
+        Remaining { what, removal: format!("{remove} removes it") }
+    });
+    let points = memory.settings().has_remote().then(|| Remaining {
+        what: "the points of this project on the Qdrant server".to_owned(),
+        removal: "`ralph-memory index --remote --remove` removes them".to_owned(),
+    });
+    points.into_iter().chain(stays).collect()
 }
 
 /// Writes the answer: `written` says whether the changes were made, and `connected` whether nothing is missing and nothing is
@@ -394,16 +336,16 @@ fn show_files(ui: &mut Ui<'_>, files: &[PlannedFile]) -> io::Result<()> {
     Ok(())
 }
 
-/// Says what a person does next; `connected` is `None` after a removal, and else tells whether there is a memory.
-fn show_steps(ui: &mut Ui<'_>, steps: &[SetupStep], connected: Option<(&Globals, bool)>) -> io::Result<()> {
-    if let Some((_, false)) = connected {
+/// Says what a person does next.
+fn show_steps(ui: &mut Ui<'_>, steps: &[SetupStep], globals: &Globals, has_memory: bool) -> io::Result<()> {
+    if !has_memory {
         ui.line("next: create the memory of this folder with `ralph-memory init`")?;
     }
     for SetupStep { client, step } in steps {
         let title = ui.styled(TITLE, client.title());
         ui.line(format_args!("next: {title}: {step}"))?;
     }
-    connected.map_or(Ok(()), |(globals, _)| offer_merge_driver(ui, globals))
+    offer_merge_driver(ui, globals)
 }
 
 /// Names the command that makes git merge entries by key, where nobody has run it in this clone.
