@@ -25,7 +25,6 @@ mod crowds;
 #[path = "faults.rs"]
 mod fault_campaign;
 mod frames;
-mod git_matrix;
 mod hints;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod hostile_clone;
@@ -76,7 +75,6 @@ const CAMPAIGNS: &[Campaign] = &[
         })
     }),
     ("corruption", COUNTED, |order| order.report(1_000, corruption::run)),
-    ("git-matrix", COUNTED, |order| order.report(64, git_matrix::run)),
     ("paths", COUNTED, |order| order.report(100_000, paths::run)),
     ("frames", COUNTED, frames),
     ("merges", COUNTED, |order| order.report(1_000, merges::run)),

@@ -19,7 +19,6 @@ mod crowds;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #[path = "faults.rs"]
 mod fault_campaign;
-mod git_matrix;
 mod hints;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod hostile_clone;
@@ -131,19 +130,6 @@ fn no_name_or_link_leads_outside_of_the_memory() {
     assert_eq!((outcome.titles, outcome.ids, outcome.under_swaps), (144, 8, 8));
     assert!(outcome.links > 20, "{outcome:?}");
     assert!(outcome.refused < 72 && outcome.done > 0 && outcome.done_under_swaps > 0, "{outcome:?}");
-}
-
-#[test]
-fn every_kind_of_repository_gives_the_same_answers() {
-    let folder = quick_folder();
-    let outcome = git_matrix::run(folder.path(), Path::new(PROGRAM), 1, 9);
-    assert_eq!(outcome.settings, 1);
-    // What an old git cannot make.
-    let unsupported: Vec<&str> = outcome.unsupported.clone();
-    assert!(
-        unsupported.iter().all(|kind| *kind == "reftable") && outcome.kinds + unsupported.len() == 20,
-        "{outcome:?}"
-    );
 }
 
 #[test]
