@@ -15,8 +15,8 @@ CODEX_OWN = ["home/.codex/*.sqlite*", "home/.codex/.tmp*", "home/.codex/sessions
 OPENCODE_OWN = ["home/.cache/opencode*", "home/.local/share/opencode/*", "home/.local/state/opencode/*",
                 # It writes .gitignore into each folder of plugins, which therefore stays.
                 "project/.opencode", "project/.opencode/.gitignore"]
-# `init` creates this folder, and a removal takes folders along that it leaves empty.
-EMPTIED = "project/.claude/skills (deleted)"
+# `init` creates these folders, and a removal takes folders along that it leaves empty.
+EMPTIED = ["project/.claude (deleted)", "project/.claude/skills (deleted)"]
 # The memory's own state, of which a folder without anything in it may stay.
 MEMORY_OWN = ["home/.local", "home/.local/state", "home/.local/state/ralph-memory"]
 

@@ -113,7 +113,7 @@ def differences(before, after):
 
 def foreign(client, changes):
     """Changes of files that are neither the client's own nor the memory's."""
-    return [change for change in changes if not any(fnmatch(change.rsplit(" (", 1)[0], rule) for rule in [*client.own, *MEMORY_OWN])]
+    return [change for change in changes if change not in EMPTIED and not any(fnmatch(change.rsplit(" (", 1)[0], rule) for rule in [*client.own, *MEMORY_OWN])]
 
 
 def places_of(requests, text):
@@ -187,7 +187,7 @@ def set_up(place, scope, before, report):
     check("`setup --yes` again", "no change", ended.code == 0 and not changes, f"exit code {ended.code}; {listed(changes, 'no change')}")
     ended = place.setup("--check", *options)
     check("`setup --check` after", "exit code 0", ended.code == 0, f"exit code {ended.code}")
-    ended, changes = place.setup("--remove", "--yes", *options), [change for change in differences(before, place.files()) if change != EMPTIED]
+    ended, changes = place.setup("--remove", "--yes", *options), [change for change in differences(before, place.files()) if change not in EMPTIED]
     check("`setup --remove` at once", "every byte as before, the client's own files included", ended.code == 0 and not changes, f"exit code {ended.code}; {listed(changes, 'no change')}")
     place.setup("--yes", *options)
 
@@ -457,7 +457,7 @@ def remove(place, scope, before, report):
     check, options = report.check, ["--scope", scope]
     ended, changes = place.setup("--remove", "--yes", *options), differences(before, place.files())
     own = len(changes) - len(foreign(place.client, changes))
-    left = [change for change in foreign(place.client, changes) if change != EMPTIED]
+    left = foreign(place.client, changes)
     check("`setup --remove` after two sessions", "every byte as before, except the client's own files", ended.code == 0 and not left, f"exit code {ended.code}; {listed(left, 'no change')}; {own} files of the client's own")
     ended = place.setup("--check", *options)
     check("`setup --check` after removal", "exit code 1", ended.code == 1, f"exit code {ended.code}")
