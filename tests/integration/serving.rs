@@ -445,7 +445,7 @@ fn hostile() -> Vec<String> {
         "&lt;script&gt; &amp;amp; &#x3c;script&#x3e;",
     ];
     let deep = ["> ", "- ", "1. ", "**", "[", "![", "~~", "<div>", "`", "* > "];
-    let deep = deep.iter().map(|mark| mark.repeat(10_000) + "x" + &"](y)".repeat(10_000));
+    let deep = deep.iter().map(|mark| mark.repeat(1_000) + "x" + &"](y)".repeat(1_000));
     let mixed = scripts.iter().map(|text| {
         format!("# {text}\n\n- *{text}*\n\n> **{text}**\r\n{text}\n\n    {text}\n\n~~~{text}\n{text}\n~~~\n")
     });

@@ -13,7 +13,7 @@ use ralph_memory::{Id, Memory};
 use super::guard::refusal;
 use super::html::{KEEP, PageFields, UNDO, with_query};
 use super::pages::{error_page, nothing};
-use super::server::SiteState;
+use super::site::SiteState;
 use crate::error::UsageError;
 
 /// How long a form may take to arrive.

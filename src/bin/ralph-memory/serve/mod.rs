@@ -1,6 +1,6 @@
 //! The page: the memory in a browser, on this machine only, for looking.
 //!
-//! `guard` decides who may use the server, `server` has the connections and addresses, and `actions` has the three
+//! `guard` decides who may use the server, `server` has the connections and addresses, `site` what answers share, and `actions` has the three
 //! buttons that change something. `pages` draws each page from an answer of the library, the one that `--json` prints,
 //! with the parts in `html` and `markdown`.
 //!
@@ -13,6 +13,7 @@ mod html;
 mod markdown;
 mod pages;
 mod server;
+mod site;
 
 use std::net::TcpListener;
 use std::sync::Arc;
@@ -22,7 +23,7 @@ use ralph_memory::memory::PageServer;
 use ralph_memory::runner::Interrupt;
 
 use guard::RequestGuard;
-use server::{OpenMemory, SiteState};
+use site::{OpenMemory, SiteState};
 
 use crate::authors::is_run_by_agent;
 
