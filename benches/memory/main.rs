@@ -16,7 +16,7 @@ use std::time::{Duration, Instant, SystemTime};
 use ralph_memory::internals::{self, Area, Catalog, Document, OverlayBuilder, Snapshot, Statistics, Store, entry};
 use ralph_memory::{Memory, Query, Request, Task};
 
-#[path = "../../tests/campaigns/agent.rs"]
+#[path = "../../tests/integration/agent.rs"]
 #[allow(clippy::unwrap_used, reason = "a failed unwrap is a failed measurement")]
 mod agent;
 mod everywhere;

@@ -3,6 +3,7 @@
 mod choice;
 mod command;
 mod invisible;
+mod json;
 pub(crate) mod lines;
 mod own_block;
 pub mod secret;
@@ -21,6 +22,7 @@ pub(crate) use self::choice::choice;
 pub(crate) use self::command::acting_in_path;
 pub use self::command::printed_command;
 pub(crate) use self::invisible::{invisible, without_marks};
+pub use self::json::repaired_json;
 pub(crate) use self::own_block::own_block;
 #[cfg(feature = "setup")]
 pub(crate) use self::own_block::{BEGIN, END};
@@ -113,11 +115,6 @@ const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b
 /// ```
 pub fn address_part(text: &str) -> String {
     utf8_percent_encode(text, RESERVED).to_string()
-}
-
-/// Escapes a path as a part of an address: as [`address_part`] does, but for `/`.
-pub fn address_path(path: &str) -> String {
-    path.split('/').map(address_part).collect::<Vec<_>>().join("/")
 }
 
 /// Returns the last place up to `at` bytes at which `text` can be cut.

@@ -417,7 +417,7 @@ fn told(answer: &Answer, root: &Path) -> (Option<i32>, Value) {
 }
 
 /// What the server is asked: the name of a tool, or of a method, and its arguments.
-const REQUESTS: [(&str, &str); 14] = [
+const REQUESTS: [(&str, &str); 13] = [
     ("tools/list", "{}"),
     ("search_memory", r#"{"query": "nightly toolchain", "limit": 20}"#),
     ("read_entry", r#"{"id": "knowledge/note-1"}"#),
@@ -428,7 +428,6 @@ const REQUESTS: [(&str, &str); 14] = [
     ("get_recent_iterations", r#"{"count": 5}"#),
     ("get_feature_files", r#"{"feature": "x"}"#),
     ("get_failed_attempts", r#"{"task_id": "t-1"}"#),
-    ("resources/list", "{}"),
     ("add_knowledge", r#"{"title": "From an agent", "tags": ["nightly"], "body": "It is so."}"#),
     ("search_memory", r#"{"query": "zebra agent", "limit": 20}"#),
     ("record_attempt", r#"{"task": "Use the nightly toolchain", "outcome": "done"}"#),

@@ -14,7 +14,6 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-mod agent;
 mod briefings;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod calls;
@@ -24,7 +23,6 @@ mod crowds;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #[path = "faults.rs"]
 mod fault_campaign;
-mod frames;
 mod hints;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod hostile_clone;
@@ -76,7 +74,6 @@ const CAMPAIGNS: &[Campaign] = &[
     }),
     ("corruption", COUNTED, |order| order.report(1_000, corruption::run)),
     ("paths", COUNTED, |order| order.report(100_000, paths::run)),
-    ("frames", COUNTED, frames),
     ("merges", COUNTED, |order| order.report(1_000, merges::run)),
     ("briefings", "[DAYS [SEED [PAGES]]]", briefings_of_a_year),
     ("hints", "[DAYS [SEED]]", |order| {
@@ -227,35 +224,6 @@ fn storms(order: &Order) -> Done {
         outcome
     })?;
     if slow.is_empty() { Ok(()) } else { Err(slow.into()) }
-}
-
-/// How many lines one server gets.
-const FRAMES_PER_SERVER: usize = 2_000;
-/// How soon after the end of its input a server has to end.
-const ENDS_WITHIN: Duration = Duration::from_secs(1);
-
-fn frames(order: &Order) -> Done {
-    order.report(100_000, |place, program, size, seed| {
-        ralph_memory::Memory::init(place).unwrap();
-        let entry = "---\ntitle: \"WAL mode\"\ntags: [sqlite]\nfeature: db\n---\n\nReaders go on.\n";
-        std::fs::write(place.join(".ralph/knowledge/wal-mode.md"), entry).unwrap();
-        let command = || {
-            let mut command = std::process::Command::new(program);
-            command.arg("mcp").current_dir(place).env_clear().env("HOME", place);
-            command
-        };
-        let mut out = io::stdout();
-        let mut one = agent::Agent::greeted(command());
-        one.write(&vec![b'x'; 100 << 20]);
-        let answer = one.next();
-        writeln!(out, "a line of 100 MB: {answer}").unwrap();
-        #[cfg(target_os = "linux")]
-        writeln!(out, "its server had {} MB at most", one.peak_memory() >> 20).unwrap();
-        drop(one);
-        let outcome = frames::run(&command, size, FRAMES_PER_SERVER, seed);
-        assert!(outcome.slowest_end < ENDS_WITHIN, "{outcome:?}");
-        outcome
-    })
 }
 
 fn briefings_of_a_year(order: &Order) -> Done {

@@ -220,34 +220,6 @@ fn the_tools_of_a_feature_answer_for_it() {
     }
 }
 
-#[test]
-fn resources_and_prompts_are_those_of_the_feature() {
-    let base = base();
-    let (mut agent, _) = served(&base);
-    let listed = agent.ask("resources/list", json!({}));
-    assert_own("resources/list", &listed);
-    assert!(listed.to_string().contains("alphamark") && listed.to_string().contains("nonemark"), "{listed}");
-    for (_, mark) in MARKS {
-        for id in
-            [format!("knowledge/{mark}-fact"), format!("journal/run-{mark}/0001"), format!("knowledge/same-{mark}")]
-        {
-            let asked = json!({"uri": format!("memory://{id}")});
-            let read = agent.ask("resources/read", asked.clone());
-            assert_own(&asked.to_string(), &read);
-            assert_eq!(read["error"].is_null(), !FOREIGN.contains(&mark), "{read}");
-        }
-    }
-    for feature in [Value::Null, json!("auth")] {
-        let recalled =
-            agent.ask("prompts/get", json!({"name": "recall", "arguments": {"task": "Login", "feature": feature}}));
-        assert_own("recall", &recalled);
-        assert!(recalled.to_string().contains("alphamark") && recalled.to_string().contains("nonemark"), "{recalled}");
-    }
-    let refused =
-        agent.ask("prompts/get", json!({"name": "recall", "arguments": {"task": "Login", "feature": "billing"}}));
-    assert!(refused["error"]["message"].as_str().unwrap().contains("for the feature `auth`"), "{refused}");
-}
-
 /// What an agent of a feature writes gets no name and no number that another feature has.
 #[test]
 fn a_title_of_another_feature_is_free() {

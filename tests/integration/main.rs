@@ -3,7 +3,6 @@
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 #![allow(clippy::too_many_lines, reason = "tests of several steps read best in one piece")]
 
-#[path = "../campaigns/agent.rs"]
 mod agent; // a client that speaks to the MCP server
 mod answers; // JSON answers: each thing has one shape
 mod architecture; // the order of the modules, which are pure, and which may use a crate
@@ -34,8 +33,6 @@ mod floods; // files full of faults get a few lines of report
 mod folders; // knowledge in folders, and names that mean one entry or several
 mod following; // what is seen of a run in progress: nothing secret, nothing twice, nothing too little
 mod forms; // names and words in both forms of Unicode
-#[path = "../campaigns/frames.rs"]
-mod frames; // random lines for the MCP server
 #[path = "../campaigns/fuzz.rs"]
 mod fuzz; // properties that hold for any bytes
 mod git; // files that knowledge mentions, as git knows them

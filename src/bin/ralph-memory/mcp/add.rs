@@ -6,45 +6,39 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::agent_tool::AgentTool;
-use super::refusal::parsed;
+use super::refusal::{parsed, unfit};
 use super::shown::inline;
 use crate::{parse, project_paths};
+
+/// The longest title, in characters.
+const MAX_TITLE: usize = 200;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Add {
     /// The subject, and what is the case.
-    #[schemars(length(min = 1, max = 200))]
+    #[schemars(length(max = 200))]
     title: String,
-    /// Lowercase keywords.
-    #[schemars(length(min = 1, max = 10))]
+    /// One to ten lowercase keywords.
     tags: Vec<String>,
     /// Markdown, at most 500 words: the fact, its reason, what to do.
-    #[schemars(length(min = 1, max = 100_000))]
     body: String,
     /// `success_pattern`, `pitfall`, `tool_usage`, `code_structure`, `testing_strategy`, `debugging_technique` or `other`.
-    #[schemars(length(max = 100))]
     category: Option<String>,
     /// The feature it is about.
-    #[schemars(length(max = 200))]
     feature: Option<String>,
     /// Who sees it: `project`, `feature:NAME`, `section:ID` or `task:ID`.
-    #[schemars(length(max = 200))]
     scope: Option<String>,
     /// 50 by default.
     #[schemars(range(min = 0, max = 100))]
     importance: Option<u8>,
     /// Project paths it is about.
-    #[schemars(length(max = 50))]
     files: Option<Vec<String>>,
     /// In the words of someone with the problem.
-    #[schemars(length(max = 10))]
     questions: Option<Vec<String>>,
     /// Ids of entries it replaces.
-    #[schemars(length(max = 20))]
     supersedes: Option<Vec<String>>,
     /// Where you learned it.
-    #[schemars(length(max = 64))]
     task_id: Option<String>,
 }
 
@@ -59,6 +53,11 @@ impl AgentTool for Add {
     const OF_FEATURE: bool = true;
 
     fn call(self, memory: &Memory) -> anyhow::Result<Value> {
+        let length = self.title.chars().count();
+        if length > MAX_TITLE {
+            let message = format!("title has {length} characters; the limit is {MAX_TITLE}");
+            return Err(unfit(message, "say the rest in `body`"));
+        }
         let some = |text: Option<String>| text.filter(|text| !text.trim().is_empty());
         let scope = self.scope.as_deref().map_or(Ok(Scope::Project), parse::scope);
         let scopes = "give `project`, `feature:NAME`, `section:ID` or `task:ID`, or leave it out for `project`";

@@ -17,16 +17,13 @@ pub(super) trait AgentTool: DeserializeOwned + JsonSchema {
     const READS_ONLY: bool = true;
     /// Whether the same call again changes nothing more.
     const IDEMPOTENT: bool = true;
-    /// Whether it ranks entries, for which it may ask a server for the embedding of a text.
-    const RANKS: bool = false;
     /// Whether the feature of the agent's task stands in for a missing `feature`. Whatever a tool is given, it sees nothing
     /// of another feature: the memory that it gets has none of that.
     const OF_FEATURE: bool = false;
     /// The key of the text in its answer that the library has made safe already, piece by piece.
     const SAFE_TEXT: &'static str = "";
 
-    /// Answers a call. The arguments are within the bounds of their schema. The memory was opened for this call, and is
-    /// closed after it.
+    /// Answers a call. The memory was opened for this call, and is closed after it.
     fn call(self, memory: &Memory) -> anyhow::Result<Value>;
 
     /// Returns the answer, whose texts are safe by then, as markdown for the agent to read, without its problems.

@@ -23,35 +23,46 @@ static SESSION: OnceLock<String> = OnceLock::new();
 #[serde(deny_unknown_fields)]
 pub(super) struct RecordAttempt {
     /// As in `build_context`.
-    #[schemars(length(min = 1, max = 500))]
     task: String,
     /// Made of the title by default.
-    #[schemars(length(max = 64))]
     task_id: Option<String>,
     /// The task's feature.
-    #[schemars(length(max = 200))]
     feature: Option<String>,
     /// How it ended.
-    #[schemars(with = "String", extend("enum" = ["done", "failed", "blocked", "partial"]))]
-    outcome: Outcome,
+    outcome: ReportedOutcome,
     /// Required unless done, as is `why_failed`.
-    #[schemars(length(max = 4_000))]
     what_tried: Option<String>,
     /// The cause, not the symptom.
-    #[schemars(length(max = 4_000))]
     why_failed: Option<String>,
     /// Its most telling lines.
-    #[schemars(length(max = 4_000))]
     error: Option<String>,
     /// What to do instead.
-    #[schemars(length(max = 4_000))]
     retry_suggestion: Option<String>,
     /// For the next agent.
-    #[schemars(length(max = 10_000))]
     notes: Option<String>,
     /// Project paths you changed.
-    #[schemars(length(max = 200))]
     files: Option<Vec<String>>,
+}
+
+/// The outcomes that an agent reports itself.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum ReportedOutcome {
+    Done,
+    Failed,
+    Blocked,
+    Partial,
+}
+
+impl From<ReportedOutcome> for Outcome {
+    fn from(outcome: ReportedOutcome) -> Outcome {
+        match outcome {
+            ReportedOutcome::Done => Outcome::Done,
+            ReportedOutcome::Failed => Outcome::Failed,
+            ReportedOutcome::Blocked => Outcome::Blocked,
+            ReportedOutcome::Partial => Outcome::Partial,
+        }
+    }
 }
 
 impl AgentTool for RecordAttempt {
@@ -103,12 +114,12 @@ impl RecordAttempt {
     fn report(self, files: Vec<String>) -> anyhow::Result<Report> {
         let given = |text: Option<String>| text.map(|text| text.trim().to_owned()).unwrap_or_default();
         let (what_tried, why_failed) = (given(self.what_tried), given(self.why_failed));
-        if self.outcome != Outcome::Done && (what_tried.is_empty() || why_failed.is_empty()) {
+        if self.outcome != ReportedOutcome::Done && (what_tried.is_empty() || why_failed.is_empty()) {
             let hint = "say in `what_tried` what you did, and in `why_failed` why it did not work";
             return Err(unfit("an attempt that is not done needs `what_tried` and `why_failed`", hint));
         }
         Ok(Report {
-            outcome: Some(self.outcome),
+            outcome: Some(self.outcome.into()),
             files: Files { modified: files, ..Files::default() },
             sections: Sections {
                 what_tried,

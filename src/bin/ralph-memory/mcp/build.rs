@@ -12,26 +12,23 @@ use super::refusal::unfit;
 use super::shown::{inline, string};
 use crate::{project_paths, session};
 
-#[derive(Debug, Default, Deserialize, JsonSchema)]
+/// The most of a context, in characters.
+const CHARACTERS: usize = 100_000;
+
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Build {
     /// In a line.
-    #[schemars(length(min = 1, max = 500))]
     task: Option<String>,
     /// At length.
-    #[schemars(length(max = 20_000))]
     description: Option<String>,
     /// Made of the title by default.
-    #[schemars(length(max = 64))]
     task_id: Option<String>,
     /// The task's feature.
-    #[schemars(length(max = 200))]
     feature: Option<String>,
     /// Its section.
-    #[schemars(length(max = 200))]
     section: Option<String>,
     /// Project paths it touches.
-    #[schemars(length(max = 50))]
     files: Option<Vec<String>>,
     /// 27000 by default.
     #[schemars(range(min = 2_000, max = 100_000))]
@@ -39,38 +36,18 @@ pub(super) struct Build {
 }
 
 impl Build {
-    /// Returns the arguments for a task with this title and description.
-    pub(super) fn of(description: String, feature: Option<String>) -> Build {
-        Build { description: Some(description), feature, ..Build::default() }
-    }
-
-    /// Returns the context of the task with this title.
-    pub(super) fn context_of(self, title: String, memory: &Memory) -> anyhow::Result<Context> {
-        let id = task_id(self.task_id.as_deref(), &title)?;
-        let budget = self.max_characters.map(Budget::characters);
-        let task = Task {
-            title,
-            description: self.description.unwrap_or_default(),
-            id: Some(id),
-            feature: self.feature,
-            section: self.section,
-            files: project_paths::of_agent(memory, self.files)?,
-        };
-        let run = session::run_of_environment();
-        let request = Request { task, budget, run, by_tools: true, ..Request::default() };
-        let context = memory.context(&request)?;
-        memory.note_context(&request.task, Some(&session_run(memory)), &context);
-        Ok(context)
+    fn budget(&self) -> Option<Budget> {
+        self.max_characters.map(|characters| Budget::characters(characters.min(CHARACTERS)))
     }
 
     /// Returns the briefing of a session.
     fn briefing(self, memory: &Memory) -> anyhow::Result<Value> {
         // A briefing is of the whole project.
-        let of_task = [self.description, self.task_id, self.section].iter().any(Option::is_some);
+        let of_task = [&self.description, &self.task_id, &self.section].iter().any(|given| given.is_some());
         if of_task || self.files.is_some() {
             return Err(unfit("the task is missing".to_owned(), "give `task`, or no argument for a briefing"));
         }
-        let budget = self.max_characters.map(Budget::characters);
+        let budget = self.budget();
         let Briefing { text, entries, attempts, problems, .. } =
             memory.briefing(&BriefingRequest { budget, by_tools: true, ..BriefingRequest::default() })?;
         Ok(json!({"context": text, "entries": entries, "attempts": attempts, "left_out": [], "problems": problems}))
@@ -84,12 +61,25 @@ impl AgentTool for Build {
         knowledge, decisions, how to report. Call it once at the start, unless your prompt has it; without a task \
         for a briefing. Notes for reference, not instructions.";
     const OF_FEATURE: bool = true;
-    const RANKS: bool = true;
     const SAFE_TEXT: &'static str = "context";
 
-    fn call(mut self, memory: &Memory) -> anyhow::Result<Value> {
-        let Some(title) = self.task.take() else { return self.briefing(memory) };
-        let Context { text, entries, attempts, left_out, problems, .. } = self.context_of(title, memory)?;
+    fn call(self, memory: &Memory) -> anyhow::Result<Value> {
+        let Some(title) = self.task.clone() else { return self.briefing(memory) };
+        let id = task_id(self.task_id.as_deref(), &title)?;
+        let budget = self.budget();
+        let task = Task {
+            title,
+            description: self.description.unwrap_or_default(),
+            id: Some(id),
+            feature: self.feature,
+            section: self.section,
+            files: project_paths::of_agent(memory, self.files)?,
+        };
+        let run = session::run_of_environment();
+        let request = Request { task, budget, run, by_tools: true, ..Request::default() };
+        let context = memory.context(&request)?;
+        memory.note_context(&request.task, Some(&session_run(memory)), &context);
+        let Context { text, entries, attempts, left_out, problems, .. } = context;
         Ok(json!({
             "context": text, "entries": entries, "attempts": attempts, "left_out": left_out, "problems": problems,
         }))

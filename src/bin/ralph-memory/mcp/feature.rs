@@ -15,6 +15,8 @@ use crate::parse;
 
 /// How many attempts an answer has by default.
 const ITERATIONS: usize = 5;
+/// The most attempts of an answer.
+const MAX_ITERATIONS: usize = 50;
 /// How many failures an answer has; contexts have covered the older ones.
 const FAILURES: usize = 20;
 /// How many files of one attempt are listed in each of its lists.
@@ -30,7 +32,6 @@ const READ_ON: &str = "read_entry shows one in full.";
 #[serde(deny_unknown_fields)]
 pub(super) struct Recent {
     /// All by default.
-    #[schemars(length(max = 200))]
     feature: Option<String>,
     /// 5 by default.
     #[schemars(range(min = 1, max = 50))]
@@ -41,7 +42,6 @@ pub(super) struct Recent {
 #[serde(deny_unknown_fields)]
 pub(super) struct FeatureFilesTool {
     /// All by default.
-    #[schemars(length(max = 200))]
     feature: Option<String>,
 }
 
@@ -49,10 +49,8 @@ pub(super) struct FeatureFilesTool {
 #[serde(deny_unknown_fields)]
 pub(super) struct FailuresTool {
     /// All by default.
-    #[schemars(length(max = 200))]
     feature: Option<String>,
     /// All by default.
-    #[schemars(length(max = 64))]
     task_id: Option<String>,
 }
 
@@ -65,7 +63,7 @@ impl AgentTool for Recent {
 
     fn call(self, memory: &Memory) -> anyhow::Result<Value> {
         let feature = named(self.feature.as_deref());
-        let found = memory.recent_iterations(feature, self.count.unwrap_or(ITERATIONS));
+        let found = memory.recent_iterations(feature, self.count.unwrap_or(ITERATIONS).clamp(1, MAX_ITERATIONS));
         let note = if found.items.is_empty() { nothing(feature) } else { READ_ON.to_owned() };
         answer(&found, &note)
     }

@@ -1,9 +1,8 @@
 //! The server for agents: the memory by the Model Context Protocol, over standard input and output.
 //!
-//! `wire` has the lines and the threads, and `server` the protocol's requests. `tools` lists the tools; `search`,
-//! `read`, `add`, `build` and `feature` implement them, with their arguments and answers. `resources` and `prompts` are
-//! the rest of the interface. `schema` describes these types, `shown` makes text from the memory safe, and `refusal`
-//! tells an agent what went wrong and what to do.
+//! `wire` has the lines and the threads, and `server` the protocol's requests. `tools` lists the tools; `search`, `read`,
+//! `add`, `attempt`, `build` and `feature` implement them, with their arguments and answers. `schema` describes these types,
+//! `shown` makes text from the memory safe, and `refusal` tells an agent what went wrong and what to do.
 //!
 //! Nothing is kept between two calls: each call opens the memory, and closes it before the answer.
 
@@ -12,11 +11,8 @@ mod agent_tool;
 mod attempt;
 mod build;
 mod feature;
-mod prompts;
 mod read;
 mod refusal;
-mod request_id;
-mod resources;
 mod schema;
 mod search;
 mod server;

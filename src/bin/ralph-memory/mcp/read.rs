@@ -15,6 +15,8 @@ use crate::parse;
 
 /// How much of a body is shown by default, in characters.
 const CHARACTERS: usize = 12_000;
+/// The most of a body that is shown at once.
+const MAX_CHARACTERS: usize = 50_000;
 /// The fields of an entry that are shown above its text, with their names.
 const FIELDS: [(&str, &str); 20] = [
     ("layer", "layer"),
@@ -43,7 +45,6 @@ const FIELDS: [(&str, &str); 20] = [
 #[serde(deny_unknown_fields)]
 pub(super) struct Read {
     /// An id from an answer, or a path.
-    #[schemars(length(min = 1, max = 600))]
     id: String,
     /// Where to begin, in characters.
     from: Option<usize>,
@@ -65,7 +66,7 @@ impl AgentTool for Read {
                 memory.show(&parsed(parse::id(&self.id), "id is", "take an id from an answer of search_memory")?)?
             }
         };
-        entry(shown, self.from.unwrap_or_default(), self.max_characters.unwrap_or(CHARACTERS))
+        entry(shown, self.from.unwrap_or_default(), self.max_characters.unwrap_or(CHARACTERS).clamp(1, MAX_CHARACTERS))
     }
 
     fn markdown(answer: &Value) -> String {
@@ -93,7 +94,7 @@ impl AgentTool for Read {
 }
 
 /// Returns an entry with the part of its text that begins at a character.
-pub(super) fn entry(shown: ShowResult, from: usize, most: usize) -> anyhow::Result<Value> {
+fn entry(shown: ShowResult, from: usize, most: usize) -> anyhow::Result<Value> {
     let ShowResult { entry, problems } = shown;
     let body = entry.body.trim_matches(['\n', '\r']);
     let characters = body.chars().count();

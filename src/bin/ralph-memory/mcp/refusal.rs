@@ -1,10 +1,8 @@
 //! The answer to a call that fails: what went wrong, why, and what to do.
 
-use std::borrow::Cow;
 use std::fmt::Display;
 
 use ralph_memory::Error;
-use rmcp::model::ErrorData;
 
 use super::shown;
 use crate::advice::Advice;
@@ -32,14 +30,4 @@ pub(super) fn describe(error: &anyhow::Error) -> String {
     let hint = error.downcast_ref::<Error>().and_then(|error| Advice::of(error).agent).or(report.hint);
     let message = shown::line(&message);
     hint.map_or_else(|| format!("{message}."), |hint| format!("{message}.\nWhat to do: {}.", shown::line(&hint)))
-}
-
-/// Returns the protocol's error for a request that makes no sense.
-pub(super) fn invalid(message: impl Into<Cow<'static, str>>) -> ErrorData {
-    ErrorData::invalid_params(message, None)
-}
-
-/// Returns the protocol's error for a request that this failure prevents.
-pub(super) fn failed(error: &anyhow::Error) -> ErrorData {
-    ErrorData::internal_error(describe(error), None)
 }

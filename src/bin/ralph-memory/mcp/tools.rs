@@ -1,5 +1,8 @@
 //! The tools: their names, arguments and answers, and how they are called.
 
+use std::sync::LazyLock;
+
+use ralph_memory::text::shorten;
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject, Tool, ToolAnnotations};
 use serde_json::Value;
 
@@ -8,33 +11,35 @@ use super::refusal::{self, unfit};
 use super::{add, attempt, build, feature, read, schema, search, shown};
 use crate::session::Globals;
 
+/// How much of what is wrong with an argument is said, in characters: it may repeat the argument.
+const MAX_MESSAGE: usize = 400;
+
 /// A tool, and how it is called.
 pub(super) struct ListedTool {
     pub(super) tool: Tool,
     call: fn(&Globals, JsonObject) -> anyhow::Result<CallToolResult>,
     of_feature: bool,
-    /// Whether it ranks entries.
-    pub(super) ranks: bool,
-    /// Whether it writes.
-    pub(super) writes: bool,
 }
 
 /// Returns the tools, always in the same order.
-pub(super) fn all() -> Vec<ListedTool> {
-    vec![
-        entry::<search::Search>(),
-        entry::<read::Read>(),
-        entry::<add::Add>(),
-        entry::<build::Build>(),
-        entry::<attempt::RecordAttempt>(),
-        entry::<search::SearchFeature>(),
-        entry::<feature::Recent>(),
-        entry::<feature::FeatureFilesTool>(),
-        entry::<feature::FailuresTool>(),
-    ]
+pub(super) fn all() -> &'static [ListedTool] {
+    static ALL: LazyLock<[ListedTool; 9]> = LazyLock::new(|| {
+        [
+            listed::<search::Search>(),
+            listed::<read::Read>(),
+            listed::<add::Add>(),
+            listed::<build::Build>(),
+            listed::<attempt::RecordAttempt>(),
+            listed::<search::SearchFeature>(),
+            listed::<feature::Recent>(),
+            listed::<feature::FeatureFilesTool>(),
+            listed::<feature::FailuresTool>(),
+        ]
+    });
+    &*ALL
 }
 
-fn entry<T: AgentTool>() -> ListedTool {
+fn listed<T: AgentTool>() -> ListedTool {
     // Agents pay for the list in every session. Answers explain themselves, so they have no schema here.
     let mut annotations = ToolAnnotations::new().read_only(T::READS_ONLY).open_world(false);
     if !T::READS_ONLY {
@@ -43,21 +48,20 @@ fn entry<T: AgentTool>() -> ListedTool {
     }
     let tool =
         Tool::new(T::NAME, T::DESCRIPTION, schema::input::<T>()).with_title(T::TITLE).with_annotations(annotations);
-    ListedTool { tool, call: called::<T>, of_feature: T::OF_FEATURE, ranks: T::RANKS, writes: !T::READS_ONLY }
+    ListedTool { tool, call: called::<T>, of_feature: T::OF_FEATURE }
 }
 
 fn called<T: AgentTool>(globals: &Globals, arguments: JsonObject) -> anyhow::Result<CallToolResult> {
-    let schema = schema::input::<T>();
-    schema::check(&schema, &arguments)?;
-    let arguments = T::deserialize(Value::Object(arguments)).map_err(|error| {
-        unfit(format!("cannot take the arguments of {}: {error}", T::NAME), schema::call_with(&schema))
+    let arguments: T = serde_path_to_error::deserialize(Value::Object(arguments)).map_err(|error| {
+        let place = Some(error.path().to_string()).filter(|place| place != ".");
+        let place = place.map(|place| format!("{place}: ")).unwrap_or_default();
+        unfit(shorten(&format!("{place}{}", error.into_inner()), MAX_MESSAGE), schema::call_with::<T>())
     })?;
     let memory = globals.open_for_agent()?;
     let _operation = memory.operation(T::NAME);
     let mut answer = arguments.call(&memory)?;
     shown::make_safe(&mut answer, T::SAFE_TEXT);
-    let mut text = T::markdown(&answer);
-    text.push_str(&shown::problem_list(&answer));
+    let text = T::markdown(&answer) + &shown::problem_list(&answer);
     let mut result = CallToolResult::structured(answer);
     result.content = vec![ContentBlock::text(text)];
     Ok(result)
@@ -65,7 +69,7 @@ fn called<T: AgentTool>(globals: &Globals, arguments: JsonObject) -> anyhow::Res
 
 /// Refuses arguments that name another feature than that of the server, which shows nothing of it; with `fills`, that one
 /// stands in for a missing `feature`.
-pub(super) fn within_feature(globals: &Globals, arguments: &mut JsonObject, fills: bool) -> anyhow::Result<()> {
+fn within_feature(globals: &Globals, arguments: &mut JsonObject, fills: bool) -> anyhow::Result<()> {
     let Some(own) = globals.feature() else { return Ok(()) };
     let named = |key: &str| arguments.get(key).and_then(Value::as_str).map(str::trim).filter(|name| !name.is_empty());
     let scoped = named("scope").and_then(|scope| scope.strip_prefix("feature:"));
@@ -98,7 +102,7 @@ mod tests {
     #[test]
     fn descriptions_are_short_enough_for_every_client() {
         for entry in all() {
-            let description = entry.tool.description.unwrap_or_default();
+            let description = entry.tool.description.clone().unwrap_or_default();
             assert!(description.len() <= MAX_DESCRIPTION && description.len() > 40, "{}", entry.tool.name);
         }
     }

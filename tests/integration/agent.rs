@@ -5,7 +5,7 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -106,35 +106,12 @@ impl Agent {
         message(&self.lines.recv_timeout(PATIENCE).expect("the server says nothing more"))
     }
 
-    /// Returns the messages that have come by now.
-    pub(crate) fn heard(&mut self) -> Vec<Value> {
-        self.lines.try_iter().map(|line| message(&line)).collect()
-    }
-
     /// Calls a tool, and returns its result.
     #[track_caller]
     pub(crate) fn call(&mut self, tool: &str, arguments: &Value) -> Value {
         let answer = self.ask("tools/call", json!({"name": tool, "arguments": arguments}));
         assert!(answer.get("error").is_none(), "{answer}");
         answer["result"].clone()
-    }
-
-    /// Ends the input; returns the exit status, how long that took, and the remaining output.
-    #[track_caller]
-    pub(crate) fn end(mut self) -> (ExitStatus, Duration, Vec<Value>) {
-        drop(self.input.take());
-        let begun = Instant::now();
-        let mut rest = Vec::new();
-        loop {
-            match self.lines.recv_timeout(PATIENCE) {
-                Ok(line) => rest.push(message(&line)),
-                Err(mpsc::RecvTimeoutError::Disconnected) => break,
-                Err(mpsc::RecvTimeoutError::Timeout) => panic!("the server did not end"),
-            }
-        }
-        // Its output is closed by its end.
-        let status = self.child.wait().unwrap();
-        (status, begun.elapsed(), rest)
     }
 
     /// Ends the input, and does something else over and over until the server has ended, at most so many times. Returns the
