@@ -74,8 +74,8 @@ pub use crate::sessions::{HookAnswer, HookCall, HookEvent};
 pub use crate::store::OperationScope;
 #[doc(hidden)]
 pub use crate::timeline::{
-    AttemptTotals, FeatureStats, HintStats, Log, LogFilter, ModelStats, NextModel, Overview, ReuseStats, RunView,
-    Stats, StatsFilter, StuckTask, TaskCounts, TaskInRun, TaskState, TaskView,
+    AttemptTotals, FeatureStats, Log, LogFilter, ModelStats, NextModel, Overview, ReuseStats, RunView, Stats,
+    StatsFilter, StuckTask, TaskCounts, TaskInRun, TaskState, TaskView,
 };
 #[doc(hidden)]
 pub use crate::workspace::watch::{FileChanges, WatchEvent, WatchHandle, WatchMode};

@@ -4,7 +4,7 @@
 //! process that works on it until `finish`; or it gives the context and opens nothing. `begun` keeps an open attempt in
 //! a file until it ends, and `sealed` writes and reads such files, so that only what this program wrote is trusted.
 //! `told` records an attempt that nobody began; `notes` says what the task's last context showed, and whether the
-//! attempt was already reported; `hint_notes` says what agents were told at calls of tools. `ended` is an attempt
+//! attempt was already reported. `ended` is an attempt
 //! without secrets, whose agent has ended. `contributions` turns its output into knowledge, and `record` writes that
 //! and the journal's entry. `spool` saves attempts and messages that the journal does not have yet in the user's
 //! `state_folders`, and `kept_attempt` lists the attempts. `runs` names runs, `session_run` names the run of a client's
@@ -18,7 +18,6 @@ mod begun;
 mod contributions;
 mod ended;
 mod finish;
-mod hint_notes;
 mod kept_attempt;
 mod live;
 #[cfg(feature = "runner")]
@@ -43,7 +42,6 @@ pub(crate) use begun::{bad_attempts, begun};
 pub(crate) use ended::EndedAttempt;
 pub use ended::Recorded;
 pub(crate) use finish::{changed_files, finish, keep, reader, record_past, redacted};
-pub(crate) use hint_notes::{HintNote, hint_notes, note_hints};
 pub use kept_attempt::{KeptAttempt, record_command};
 pub(crate) use kept_attempt::{kept_attempts, kept_problems, task_named};
 pub use live::{LiveAction, LiveActionKind, LiveLimits, LivePhase, LiveRun};

@@ -38,7 +38,7 @@ use self::tool_hint::{sign_written, tool_hint};
 use crate::context::{BriefingRequest, Budget, briefing, reminder};
 use crate::index::catalog::Area;
 use crate::journal::settle_copies;
-use crate::recording::{SessionMessage, StateFolders, keep_message, kept_messages, note_hints, session_run};
+use crate::recording::{SessionMessage, StateFolders, keep_message, kept_messages, session_run};
 use crate::settings::SessionRecording;
 use crate::workspace::Workspace;
 
@@ -235,9 +235,6 @@ impl<'a> RunningHook<'a> {
         if self.call.run.is_none() && self.call.payload.sub_agent.is_none() {
             // If this is not noted, a prompt may show it again.
             let _ = self.update_session(|session| session.shown.extend(shown.iter().map(ToString::to_string)));
-        }
-        if let Some(run) = self.call.run.clone().or_else(|| self.run()) {
-            note_hints(self.workspace, run, shown);
         }
         Some(document)
     }

@@ -21,7 +21,7 @@ pub use overview::{Overview, StuckTask};
 pub use reuse::ReuseStats;
 pub use run::{RunView, TaskInRun};
 pub(crate) use run::run;
-pub use stats::{FeatureStats, HintStats, ModelStats, Stats, StatsFilter, TaskCounts};
+pub use stats::{FeatureStats, ModelStats, Stats, StatsFilter, TaskCounts};
 pub(crate) use stats::stats;
 pub(crate) use task::task;
 pub use task::{NextModel, TaskState, TaskView};

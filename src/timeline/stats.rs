@@ -10,12 +10,11 @@ use serde::Serialize;
 use super::reuse::{ReuseStats, reuse_of};
 use super::task::{TaskState, state};
 use super::totals::AttemptTotals;
+use crate::entry::is_ahead;
 use crate::entry::knowledge::timestamp;
-use crate::entry::{AttemptHead, Id, is_ahead};
 use crate::error::Problem;
 use crate::journal::history::{self, AttemptSummary, TaskRecord, TouchedFile};
 use crate::journal::{RecurringError, both_areas, of_feature, problems_of, recurring};
-use crate::recording::{HintNote, hint_notes};
 use crate::text::{is_same_name, nfc};
 use crate::workspace::Workspace;
 
@@ -87,35 +86,11 @@ pub struct Stats {
     pub files: Vec<TouchedFile>,
     /// The sums over the attempts that began on each day, in UTC, without attempts whose time is in the future.
     pub days: BTreeMap<NaiveDate, AttemptTotals>,
-    /// What agents were told at calls of tools on this machine, and what became of their attempts.
-    pub hints: HintStats,
     /// What the memory was good for.
     pub reuse: ReuseStats,
     /// Problems of the files that were read.
     #[serde(skip)]
     pub problems: Vec<Problem>,
-}
-
-/// What agents were told at calls of tools, of which this machine keeps the last 500 notes.
-///
-/// ```
-/// use ralph_memory::Memory;
-/// use ralph_memory::memory::StatsFilter;
-///
-/// # let folder = tempfile::tempdir()?;
-/// # Memory::init(folder.path())?;
-/// let hints = Memory::open(folder.path())?.stats(&StatsFilter::default()).hints;
-/// assert_eq!((hints.shown, hints.totals.attempts), (0, 0));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct HintStats {
-    /// How many entries and attempts they were told about.
-    #[serde(rename = "shown_count")]
-    pub shown: usize,
-    /// The sums over the attempts during which they were told.
-    #[serde(flatten)]
-    pub totals: AttemptTotals,
 }
 
 /// The attempts at the tasks of a feature.
@@ -234,30 +209,9 @@ pub(crate) fn stats(workspace: &Workspace, filter: &StatsFilter) -> Stats {
         errors: recurring(workspace, &catalogs, &attempts, MAX_LISTED),
         files,
         days: days(&attempts, workspace.now()),
-        hints: hints(&hint_notes(workspace), &attempts, filter),
         reuse,
         problems: problems_of(workspace, &catalogs),
     }
-}
-
-/// Counts what agents were told, and their attempts: of each note, the first attempt of its run that was recorded after it.
-fn hints(notes: &[HintNote], attempts: &[AttemptSummary], filter: &StatsFilter) -> HintStats {
-    let is_counted = |attempt: Option<&AttemptSummary>, note: &HintNote| match (attempt, &filter.feature) {
-        (Some(_), _) => true,
-        // A note whose attempt is not there yet has no feature.
-        (None, feature) => feature.is_none() && filter.since.is_none_or(|since| note.at >= since),
-    };
-    let mut later_attempts: BTreeMap<&Id, &AttemptHead> = BTreeMap::new();
-    let mut shown = 0;
-    for note in notes {
-        let later = attempts.iter().filter(|of| of.run_id == note.run && of.head.iteration > note.newest);
-        let attempt = later.min_by_key(|attempt| attempt.head.iteration);
-        if is_counted(attempt, note) {
-            shown += note.ids.len();
-            later_attempts.extend(attempt.map(|attempt| (&attempt.id, &*attempt.head)));
-        }
-    }
-    HintStats { shown, totals: AttemptTotals::of(later_attempts.into_values()) }
 }
 
 /// Returns a name in the form in which names are compared.

@@ -1,8 +1,6 @@
 //! `stats`: sums over the journal, by feature and model, with recurring errors and the files touched most.
 
-use ralph_memory::memory::{
-    AttemptTotals, FeatureStats, HintStats, ModelStats, RecurringError, Stats, StatsFilter, TouchedFile,
-};
+use ralph_memory::memory::{AttemptTotals, FeatureStats, ModelStats, RecurringError, Stats, StatsFilter, TouchedFile};
 use ralph_memory::text::dollars;
 
 use crate::activity::grouped;
@@ -72,19 +70,9 @@ fn total(ui: &mut Ui<'_>, stats: &Stats) -> anyhow::Result<()> {
         ("tokens", tokens(totals)),
         ("time", totals.duration_secs.map(seconds).unwrap_or_default()),
         ("days", days),
-        ("hints", hints(&stats.hints)),
     ];
     ui.fields(&fields)?;
     Ok(())
-}
-
-/// Says how much agents were told at calls of tools, and how their attempts ended.
-fn hints(HintStats { shown, totals }: &HintStats) -> String {
-    match (shown, totals.attempts) {
-        (0, _) => String::new(),
-        (_, 0) => format!("{} at calls of tools", grouped(*shown)),
-        _ => format!("{} at calls of tools, then {}", grouped(*shown), outcomes(totals)),
-    }
 }
 
 fn features(ui: &mut Ui<'_>, features: &[FeatureStats]) -> anyhow::Result<()> {
