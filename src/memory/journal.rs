@@ -120,10 +120,4 @@ impl Memory {
     pub fn live_runs(&self) -> Vec<LiveRun> {
         recording::live_runs(&self.workspace)
     }
-
-    /// Returns what [`Memory::live_runs`] returns, with up to two hundred actions each, and beside it iterations that ended in
-    /// the last ten seconds and open ones whose process is lost: for those who follow runs and look a few times a second.
-    pub fn recent_runs(&self) -> Vec<LiveRun> {
-        recording::recent_runs(&self.workspace)
-    }
 }

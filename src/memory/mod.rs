@@ -63,7 +63,7 @@ pub use crate::knowledge::undo::{Operation, UndoAction, Undone, UndoneFile};
 #[doc(hidden)]
 pub use crate::knowledge::{EntryDraft, EntryText};
 #[doc(hidden)]
-pub use crate::recording::{LiveAction, LiveActionKind, LiveLimits, LivePhase, LiveRun, PageServer, ProcessIdentity};
+pub use crate::recording::{LivePhase, LiveRun, PageServer, ProcessIdentity};
 #[doc(hidden)]
 pub use crate::search::retrieve::Explained;
 #[doc(hidden)]

@@ -1,7 +1,7 @@
-//! What runs are doing, from files below `state/live/`, one for each run in progress.
+//! What runs are doing, from files below `state/live/`, one for each run in progress: its process, its task, since when, and
+//! the last line of its agent.
 //!
-//! Its process writes the file ([`live_writer`](super)), which stays until the next run of any process, so that whoever
-//! looks a few times a second sees the last actions, too. A file that was not written here (see
+//! Its process writes the file ([`live_writer`](super)) and removes it at its end. A file that was not written here (see
 //! [`sealed`](super::sealed)) counts as missing. An attempt in progress without such a file belongs to a caller of
 //! `begin`.
 
@@ -15,7 +15,6 @@ use super::begun::begun;
 use super::open_attempt::{OpenAttempt, line};
 use super::process_identity::ProcessIdentity;
 use super::sealed::{bytes_locked, content, state_key};
-use crate::agent_output::transcript::AgentSpending;
 use crate::entry::knowledge::timestamp;
 use crate::journal::check_run_name;
 use crate::store::SealKey;
@@ -24,18 +23,11 @@ use crate::workspace::Workspace;
 
 /// The folder, below `state/`.
 pub(super) const FOLDER: &str = "live";
-/// How many actions of an iteration are kept, the last: more than happen between two looks of a watcher.
-pub(super) const MAX_ACTIONS: usize = 200;
-/// How many of them are returned to those who do not follow a run.
-const MAX_SHOWN: usize = 20;
-/// How many iterations that have ended are kept, and for how many seconds.
-pub(super) const MAX_ENDED: usize = 8;
-const ENDED_SECS: i64 = 10;
 /// How old the file of a process that cannot be seen from here may be while that counts as running, in seconds. It is written
 /// more often.
 const UNSEEN_SECS: i64 = 60;
-/// The longest text of an action, in characters.
-pub(super) const MAX_TEXT: usize = 300;
+/// The longest line, in characters.
+pub(super) const MAX_LINE: usize = 300;
 /// How many files are read: more runs than a machine has at a time. A clone may bring many large ones; the next run removes
 /// them.
 const MAX_FILES: usize = 100;
@@ -70,48 +62,9 @@ choice! {
         Verifying = "verifying",
         /// The command that runs was asked to end.
         Stopping = "stopping",
-        /// The iteration has ended.
-        Ended = "ended",
         /// Its process has ended without finishing the attempt, or cannot be seen from here and is silent.
         Lost = "lost",
     }
-}
-
-/// The kind of an action.
-///
-/// ```
-/// use ralph_memory::memory::LiveActionKind;
-/// assert_eq!(serde_json::to_string(&LiveActionKind::Tool)?, r#""tool""#);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-#[non_exhaustive]
-pub enum LiveActionKind {
-    /// The agent printed a text.
-    Message,
-    /// The agent called a tool: its name and its main argument.
-    Tool,
-    /// Something failed, or was refused.
-    Failure,
-    /// A command wrote a line that is not an event.
-    Line,
-}
-
-/// Something that happened in a run.
-///
-/// ```
-/// use ralph_memory::memory::{LiveAction, LiveActionKind};
-/// let action = LiveAction { kind: LiveActionKind::Tool, text: "Bash cargo test".into() };
-/// assert_eq!(serde_json::to_string(&action)?, r#"{"kind":"tool","text":"Bash cargo test"}"#);
-/// # Ok::<(), serde_json::Error>(())
-/// ```
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LiveAction {
-    /// What it was.
-    pub kind: LiveActionKind,
-    /// A line without secrets and control characters, at most 300 characters.
-    pub text: String,
 }
 
 /// A run in progress, or an iteration of a caller of [`Memory::begin`](crate::Memory::begin).
@@ -155,45 +108,8 @@ pub struct LiveRun {
     pub started_at: Option<String>,
     /// When the run last reported something, RFC 3339.
     pub updated_at: Option<String>,
-    /// What happened last in this iteration, oldest first: at most twenty actions, or two hundred from
-    /// [`Memory::recent_runs`](crate::Memory::recent_runs).
-    pub actions: Vec<LiveAction>,
-    /// How many actions there were in this iteration.
-    #[serde(rename = "action_count")]
-    pub n_actions: u64,
-    /// What the agent spent so far in this iteration.
-    #[serde(flatten)]
-    pub spending: AgentSpending,
-    /// What ends the run early.
-    #[serde(default)]
-    pub limits: LiveLimits,
-}
-
-/// The limits of a run, as far as it has any.
-///
-/// ```
-/// use ralph_memory::{Memory, Task};
-///
-/// # let folder = tempfile::tempdir()?;
-/// # let root = folder.path();
-/// # Memory::init(root)?;
-/// # let memory = Memory::open(root)?;
-/// memory.begin(&Task::new("Cache the tiles"), &memory.new_run())?;
-/// assert_eq!(memory.live_runs()[0].limits.cost_usd, None, "only `run` has limits");
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-pub struct LiveLimits {
-    /// The number of its last iteration.
-    pub iteration: Option<u32>,
-    /// The most attempts at one task.
-    pub attempts: Option<u32>,
-    /// The cost in US dollars from which on no further attempt begins.
-    pub cost_usd: Option<f64>,
-    /// The number of tokens, in and out, from which on no further attempt begins.
-    pub tokens: Option<u64>,
-    /// How long an agent may take, in seconds.
-    pub duration_secs: Option<u64>,
+    /// The last line of its agent or of its verification, without secrets and control characters, at most 300 characters.
+    pub last_line: Option<String>,
 }
 
 /// The content of a file.
@@ -203,49 +119,24 @@ pub(super) struct LiveFile {
     /// When it was written, also where nothing happened meanwhile.
     #[serde(with = "chrono::serde::ts_seconds")]
     pub(super) written_at: DateTime<Utc>,
-    /// Whether the run has ended.
-    pub(super) is_over: bool,
     /// What it does; without an iteration between two.
     pub(super) current: LiveRun,
-    /// Its iterations that ended a moment ago, oldest first.
-    pub(super) ended: Vec<LiveRun>,
 }
 
 impl LiveFile {
     /// Returns the content of a file of this name; `None` if it is not one that this program wrote.
     pub(super) fn parse(bytes: &[u8], run_id: &str, key: SealKey) -> Option<LiveFile> {
         let live: LiveFile = content(bytes, Some(key)).ok()?;
-        let is_valid = |run: &LiveRun| {
-            run.run_id == run_id
-                && run.actions.len() <= MAX_ACTIONS
-                && run.actions.iter().all(|action| action.text.chars().count() <= MAX_TEXT)
-        };
-        let are_valid = live.ended.len() <= MAX_ENDED && live.ended.iter().chain([&live.current]).all(is_valid);
-        (are_valid && live.holder.is_possible()).then_some(live)
+        let is_short = |line: &String| line.chars().count() <= MAX_LINE;
+        let is_valid = live.current.run_id == run_id && live.current.last_line.as_ref().is_none_or(is_short);
+        (is_valid && live.holder.is_possible()).then_some(live)
     }
 
-    /// Returns whether its run continues.
+    /// Returns whether its run continues. A time that is ahead is of another clock.
     pub(super) fn is_alive(&self, now: DateTime<Utc>) -> bool {
-        let is_written = || is_recent(self.written_at, now, UNSEEN_SECS);
-        !self.is_over && if self.holder.is_visible() { self.holder.is_alive() } else { is_written() }
+        let is_written = || (now - self.written_at).abs() <= TimeDelta::seconds(UNSEEN_SECS);
+        if self.holder.is_visible() { self.holder.is_alive() } else { is_written() }
     }
-
-    /// Returns whether somebody who watches may still miss something of it.
-    #[cfg(any(feature = "runner", test))]
-    pub(super) fn is_wanted(&self, now: DateTime<Utc>) -> bool {
-        self.is_alive(now) || self.is_over && is_recent(self.written_at, now, ENDED_SECS)
-    }
-}
-
-/// Returns whether a time is at most so many seconds ago. One that is ahead is of another clock.
-pub(super) fn is_recent(time: DateTime<Utc>, now: DateTime<Utc>, seconds: i64) -> bool {
-    (now - time).abs() <= TimeDelta::seconds(seconds)
-}
-
-/// Returns whether an iteration ended a moment ago.
-pub(super) fn is_just_ended(run: &LiveRun, now: DateTime<Utc>) -> bool {
-    let ended = run.updated_at.as_deref().and_then(|time| DateTime::parse_from_rfc3339(time).ok());
-    ended.is_some_and(|ended| is_recent(ended.to_utc(), now, ENDED_SECS))
 }
 
 /// Returns the runs and iterations in progress, by run and number.
@@ -257,42 +148,23 @@ pub(crate) fn live_runs(workspace: &Workspace) -> Vec<LiveRun> {
 
 /// Returns the runs and iterations in progress, also those whose process is lost.
 pub(crate) fn unfinished_runs(workspace: &Workspace) -> Vec<LiveRun> {
-    let mut runs = recent_runs(workspace);
-    runs.retain(|run| run.phase != LivePhase::Ended);
-    for run in &mut runs {
-        run.actions.drain(..run.actions.len().saturating_sub(MAX_SHOWN));
-    }
-    runs
-}
-
-/// Returns the runs and iterations in progress, and those that ended a moment ago, by run and number.
-pub(crate) fn recent_runs(workspace: &Workspace) -> Vec<LiveRun> {
     let now = workspace.now();
     // Before the iterations: an iteration that ends meanwhile is in the file, then.
     let open = begun(workspace).unwrap_or_default();
     let files = files(workspace);
-    let is_in_file = |open: &OpenAttempt| {
-        files.get(&open.run_id).is_some_and(|file| {
-            file.current.iteration == Some(open.number)
-                || file.ended.iter().any(|run| run.iteration == Some(open.number))
-        })
-    };
     let is_open: HashSet<(String, Option<u32>)> =
         open.iter().map(|open| (open.run_id.clone(), Some(open.number))).collect();
+    let is_in_file =
+        |open: &OpenAttempt| files.get(&open.run_id).is_some_and(|file| file.current.iteration == Some(open.number));
     let mut runs: Vec<LiveRun> = Vec::new();
     for open in open.into_iter().filter(|open| !is_in_file(open)) {
         let is_prepared = files.get(&open.run_id).is_some_and(|file| file.is_alive(now));
         runs.push(of_iteration(&open, is_prepared));
     }
     for (run_id, file) in files {
-        let is_alive = file.is_alive(now);
-        runs.extend(file.ended.into_iter().filter(|run| is_just_ended(run, now)));
-        let current = file.current;
+        let (is_alive, current) = (file.is_alive(now), file.current);
         let is_known = is_open.contains(&(run_id.clone(), current.iteration));
-        if is_alive
-            && (current.iteration.is_some()
-                || runs.iter().all(|run| run.run_id != run_id || run.phase == LivePhase::Ended))
-        {
+        if is_alive && (current.iteration.is_some() || runs.iter().all(|run| run.run_id != run_id)) {
             runs.push(current);
         } else if !is_alive && is_known {
             runs.push(LiveRun { phase: LivePhase::Lost, ..current });
@@ -371,26 +243,19 @@ mod tests {
     fn a_process_of_another_container_is_believed_for_a_while() {
         let at = |seconds: i64| DateTime::from_timestamp(1_790_000_000 + seconds, 0).unwrap();
         let own = serde_json::to_value(ProcessIdentity::this_process().unwrap()).unwrap();
-        let file = |holder: &serde_json::Value, is_over| LiveFile {
+        let file = |holder: &serde_json::Value| LiveFile {
             holder: serde_json::from_value(holder.clone()).unwrap(),
             written_at: at(0),
-            is_over,
             current: LiveRun::between("run-1"),
-            ended: Vec::new(),
         };
         let mut elsewhere = own.clone();
         elsewhere["place"] = (own["place"].as_u64().unwrap() ^ 1).into();
         // Nothing is asked of its own system.
         elsewhere["pid"] = 1.into();
-        let check = |holder, seconds, expected: (bool, bool)| {
-            let (running, over) = (file(holder, false), file(holder, true));
-            assert_eq!((running.is_alive(at(seconds)), running.is_wanted(at(seconds))), (expected.0, expected.0));
-            assert_eq!((over.is_alive(at(seconds)), over.is_wanted(at(seconds))), (false, expected.1));
-        };
-        check(&own, 0, (true, true));
-        check(&own, 3_600, (true, false));
-        check(&elsewhere, 60, (true, false));
-        check(&elsewhere, 61, (false, false));
-        check(&elsewhere, -5, (true, true));
+        for (holder, seconds, expected) in
+            [(&own, 3_600, true), (&elsewhere, 60, true), (&elsewhere, 61, false), (&elsewhere, -5, true)]
+        {
+            assert_eq!(file(holder).is_alive(at(seconds)), expected, "{holder} {seconds}");
+        }
     }
 }

@@ -4,14 +4,10 @@
 
 use std::time::{Duration, Instant};
 
-use super::live::{
-    FOLDER, LiveAction, LiveActionKind, LiveFile, LiveLimits, LivePhase, LiveRun, MAX_ACTIONS, MAX_ENDED, MAX_TEXT,
-    is_just_ended, run_ids,
-};
+use super::live::{FOLDER, LiveFile, LivePhase, LiveRun, MAX_LINE, run_ids};
 use super::open_attempt::OpenAttempt;
 use super::process_identity::ProcessIdentity;
 use super::sealed::{OpenSealed, bytes_locked, state_key};
-use crate::agent_output::transcript::AgentSpending;
 use crate::entry::knowledge::timestamp;
 use crate::store::Unreadable;
 use crate::text::secret::redact;
@@ -25,7 +21,7 @@ const MAX_LOOKED_AT: usize = 2_000;
 const PERIOD: Duration = Duration::from_millis(400);
 const HEARTBEAT: Duration = Duration::from_secs(10);
 
-/// Writes down what a run does, for whoever watches it. Dropped, it notes that the run has ended.
+/// Writes down what a run does, for whoever watches it. Dropped, it removes the file.
 pub(crate) struct LiveWriter<'a> {
     workspace: &'a Workspace,
     /// Nothing is written where the system has no identities of processes.
@@ -40,14 +36,12 @@ pub(crate) struct LiveWriter<'a> {
 
 impl<'a> LiveWriter<'a> {
     /// Returns a writer for the run of this process, and removes the files of runs that have ended.
-    pub(crate) fn new(workspace: &'a Workspace, run_id: &str, limits: LiveLimits) -> LiveWriter<'a> {
+    pub(crate) fn new(workspace: &'a Workspace, run_id: &str) -> LiveWriter<'a> {
         sweep(workspace);
         let file = ProcessIdentity::this_process().map(|holder| LiveFile {
-            current: LiveRun { pid: Some(holder.pid()), limits, ..LiveRun::between(run_id) },
+            current: LiveRun { pid: Some(holder.pid()), ..LiveRun::between(run_id) },
             holder,
             written_at: workspace.now(),
-            is_over: false,
-            ended: Vec::new(),
         });
         let mut writer = LiveWriter { workspace, file, open: None, written: None, is_changed: true };
         writer.write();
@@ -57,27 +51,17 @@ impl<'a> LiveWriter<'a> {
     /// Notes that an iteration begins.
     pub(crate) fn begin(&mut self, iteration: &OpenAttempt) {
         if let Some(file) = &mut self.file {
-            let LiveRun { pid, limits, .. } = file.current;
-            file.current = LiveRun { pid, limits, ..LiveRun::begun(iteration) };
+            file.current = LiveRun { pid: file.current.pid, ..LiveRun::begun(iteration) };
         }
         // It may have been removed since.
         self.open = None;
         self.phase(LivePhase::Agent);
     }
 
-    /// Notes that the iteration is in the journal, or was given up. Its actions can be read for a while.
+    /// Notes that the iteration is in the journal, or was given up.
     pub(crate) fn end(&mut self) {
-        let now = self.workspace.now();
         if let Some(file) = &mut self.file {
-            let LiveRun { pid, limits, .. } = file.current;
-            let next = LiveRun { pid, limits, ..LiveRun::between(&file.current.run_id) };
-            let ended = std::mem::replace(&mut file.current, next);
-            if ended.iteration.is_some() {
-                let updated_at = Some(timestamp(now));
-                file.ended.push(LiveRun { phase: LivePhase::Ended, updated_at, ..ended });
-            }
-            file.ended.retain(|run| is_just_ended(run, now));
-            file.ended.drain(..file.ended.len().saturating_sub(MAX_ENDED));
+            file.current = LiveRun { pid: file.current.pid, ..LiveRun::between(&file.current.run_id) };
         }
         self.phase(LivePhase::Between);
     }
@@ -91,44 +75,23 @@ impl<'a> LiveWriter<'a> {
         self.write();
     }
 
-    /// Notes an action. Redaction comes before a text is cut, which could leave half a secret.
-    pub(crate) fn action(&mut self, kind: LiveActionKind, text: &str) {
+    /// Notes a line of a command. Redaction comes before it is cut, which could leave half a secret.
+    pub(crate) fn line(&mut self, text: &str) {
         let Some(file) = &mut self.file else { return };
         let start: String = text.trim().chars().take(MAX_LOOKED_AT).collect();
         let line = redact(&start, &self.workspace.settings.allowed_secrets).replace(['\n', '\r', '\t'], " ");
-        let text = shorten(&for_terminal(&line), MAX_TEXT);
-        if text.is_empty() {
-            return;
+        let line = shorten(&for_terminal(&line), MAX_LINE);
+        if !line.is_empty() {
+            file.current.last_line = Some(line);
+            self.changed();
+            self.write_if_due();
         }
-        if file.current.actions.len() == MAX_ACTIONS {
-            file.current.actions.remove(0);
-        }
-        file.current.actions.push(LiveAction { kind, text });
-        file.current.n_actions += 1;
-        self.changed();
-        self.write_if_due();
-    }
-
-    /// Notes what the agent spent so far.
-    pub(crate) fn spending(&mut self, spending: AgentSpending) {
-        if let Some(file) = &mut self.file {
-            file.current.spending = spending;
-        }
-        self.changed();
-        self.write_if_due();
     }
 
     /// Writes what happened, if the last time was a while ago.
     pub(crate) fn write_if_due(&mut self) {
         let period = if self.is_changed { PERIOD } else { HEARTBEAT };
         if self.written.is_none_or(|at| at.elapsed() >= period) {
-            self.write();
-        }
-    }
-
-    /// Writes what happened, so that nobody learns it after the attempt.
-    pub(crate) fn write_rest(&mut self) {
-        if self.is_changed {
             self.write();
         }
     }
@@ -156,9 +119,8 @@ impl<'a> LiveWriter<'a> {
 
 impl Drop for LiveWriter<'_> {
     fn drop(&mut self) {
-        if let Some(file) = &mut self.file {
-            file.is_over = true;
-            self.end();
+        if let Some(file) = &self.file {
+            remove(self.workspace, &format!("{}.json", file.current.run_id));
         }
     }
 }
@@ -169,20 +131,24 @@ fn sweep(workspace: &Workspace) {
     let now = workspace.now();
     for run_id in run_ids(workspace) {
         let name = format!("{run_id}.json");
-        let is_wanted = match workspace.store.read(&format!("state/{FOLDER}/{name}")) {
+        let is_alive = match workspace.store.read(&format!("state/{FOLDER}/{name}")) {
             // That of another run may just be written.
             Ok(_) => bytes_locked(workspace, FOLDER, &name)
-                .map_or(true, |bytes| LiveFile::parse(&bytes, &run_id, key).is_some_and(|file| file.is_wanted(now))),
+                .map_or(true, |bytes| LiveFile::parse(&bytes, &run_id, key).is_some_and(|file| file.is_alive(now))),
             // Another user's, perhaps.
             Err(Unreadable::Io(_)) => true,
             Err(_) => false,
         };
-        if !is_wanted {
-            let folder = workspace.store.folder(&format!("state/{FOLDER}"));
-            // It may be gone already.
-            let _ = folder.and_then(|folder| folder.remove_file(&name));
+        if !is_alive {
+            remove(workspace, &name);
         }
     }
+}
+
+fn remove(workspace: &Workspace, name: &str) {
+    let folder = workspace.store.folder(&format!("state/{FOLDER}"));
+    // It may be gone already.
+    let _ = folder.and_then(|folder| folder.remove_file(name));
 }
 
 #[cfg(test)]
@@ -195,28 +161,12 @@ mod tests {
     use crate::memory::Memory;
 
     #[test]
-    fn a_run_has_its_limits_in_every_phase() {
-        let folder = tempfile::tempdir().unwrap();
-        Memory::init(folder.path()).unwrap();
-        let memory = Memory::open(folder.path()).unwrap();
-        let limits = LiveLimits { iteration: Some(7), cost_usd: Some(2.5), ..LiveLimits::default() };
-        let mut live = LiveWriter::new(&memory.workspace, "run-1", limits);
-        let shown = || memory.live_runs().iter().map(|run| (run.iteration, run.limits)).collect::<Vec<_>>();
-        let attempt = memory.begin(&Task::new("Clean up"), &Run::named("run-1")).unwrap();
-        live.begin(&attempt);
-        assert_eq!(shown(), [(Some(1), limits)]);
-        memory.cancel(&attempt).unwrap();
-        live.end();
-        assert_eq!(shown(), [(None, limits)]);
-    }
-
-    #[test]
     fn nothing_is_created_in_the_memory_while_an_agent_is_at_work() {
         let folder = tempfile::tempdir().unwrap();
         Memory::init(folder.path()).unwrap();
         let memory = Memory::open(folder.path()).unwrap();
         let mut attempt = memory.begin(&Task::new("Clean up"), &Run::named("run-1")).unwrap();
-        let mut live = LiveWriter::new(&memory.workspace, "run-1", LiveLimits::default());
+        let mut live = LiveWriter::new(&memory.workspace, "run-1");
         live.begin(&attempt);
         let state = folder.path().join(".ralph/state");
         let folders = ["", "attempts", "live"].map(|name| state.join(name));

@@ -44,8 +44,8 @@ pub use ended::Recorded;
 pub(crate) use finish::{changed_files, finish, keep, reader, record_past, redacted};
 pub use kept_attempt::{KeptAttempt, record_command};
 pub(crate) use kept_attempt::{kept_attempts, kept_problems, task_named};
-pub use live::{LiveAction, LiveActionKind, LiveLimits, LivePhase, LiveRun};
-pub(crate) use live::{live_runs, recent_runs, unfinished_runs};
+pub use live::{LivePhase, LiveRun};
+pub(crate) use live::{live_runs, unfinished_runs};
 #[cfg(feature = "runner")]
 pub(crate) use live_writer::LiveWriter;
 pub(crate) use meant::{TaskName, of_session};

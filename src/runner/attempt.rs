@@ -19,7 +19,7 @@ use crate::agent_output::transcript::{AgentEvent, AgentSpending, Format, Reader,
 use crate::context::Task;
 use crate::entry::attempt::Outcome;
 use crate::error::{Error, Result};
-use crate::memory::{LiveActionKind, LivePhase, Memory, OpenAttempt};
+use crate::memory::{LivePhase, Memory, OpenAttempt};
 use crate::recording::LiveWriter;
 use crate::text::secret::{LineRedactor, redact};
 
@@ -234,7 +234,6 @@ impl RunningAttempt<'_, '_> {
     fn spent(&mut self, spending: AgentSpending) {
         if spending != self.spending {
             self.spending = spending;
-            self.live.spending(spending);
             self.io.event(RunEvent::Spending(spending));
         }
     }
@@ -242,7 +241,7 @@ impl RunningAttempt<'_, '_> {
     /// Passes on lines that are not events and have no secrets.
     fn lines(&mut self, lines: &[String]) {
         for line in lines {
-            self.live.action(LiveActionKind::Line, line);
+            self.live.line(line);
             self.io.event(RunEvent::Line(line));
         }
     }
@@ -252,11 +251,10 @@ impl RunningAttempt<'_, '_> {
         match event {
             // The attempt names the model that it asked for.
             AgentEvent::Model(_) => {}
-            AgentEvent::Message(text) => self.live.action(LiveActionKind::Message, text),
+            AgentEvent::Message(text) | AgentEvent::Failure(text) => self.live.line(text),
             AgentEvent::ToolCall { tool, argument } => {
-                self.live.action(LiveActionKind::Tool, &format!("{tool} {argument}"));
+                self.live.line(&format!("{tool} {argument}"));
             }
-            AgentEvent::Failure(text) => self.live.action(LiveActionKind::Failure, text),
         }
         if self.options.reports_agent {
             self.io.event(RunEvent::Agent(event));

@@ -129,16 +129,17 @@ impl Interrupt {
         self.0.first.load(Ordering::SeqCst) != 0
     }
 
-    /// Waits this long by the clock, or until the run should stop.
-    pub(super) fn wait(&self, duration: Duration) {
+    /// Waits this long by the clock, or until the run should stop. Returns whether it should.
+    pub fn wait(&self, duration: Duration) -> bool {
         let begun = SystemTime::now();
         while !self.is_raised() {
             let left = duration.saturating_sub(begun.elapsed().unwrap_or_default());
             if left.is_zero() {
-                return;
+                return false;
             }
             thread::sleep(left.min(POLL));
         }
+        true
     }
 
     /// Returns whether somebody at a keyboard did it, who may have something to say.

@@ -13,7 +13,6 @@ use crate::error::Problem;
 use crate::index::catalog::{Catalog, RowId};
 use crate::journal::history::AttemptSummary;
 use crate::journal::{AttemptView, both_areas, latest_start, problems_of};
-use crate::recording::LiveRun;
 use crate::text::is_same_name;
 use crate::workspace::Workspace;
 
@@ -147,14 +146,6 @@ pub(super) fn page(workspace: &Workspace, catalogs: &[Catalog; 2], filter: &LogF
 }
 
 impl LogFilter {
-    /// Returns whether the filter accepts an attempt in progress. Neither its outcome nor its context is known yet, so a filter with
-    /// outcomes or with a fact accepts none.
-    pub fn accepts_live(&self, run: &LiveRun) -> bool {
-        let (task, feature) = (run.task_id.as_deref(), run.feature.as_deref());
-        let is_of_ended = !self.outcomes.is_empty() || self.fact.is_some();
-        !is_of_ended && self.accepts_names(task, Some(&run.run_id), feature, run.model.as_deref())
-    }
-
     /// Returns the rows that match the first name in the filter, before any head is decoded.
     fn rows_of(&self, catalog: &Catalog) -> Vec<RowId> {
         match self {

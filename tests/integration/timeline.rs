@@ -10,8 +10,7 @@ use std::time::Duration;
 
 use insta::assert_snapshot;
 use ralph_memory::Task;
-use ralph_memory::agent_output::transcript::AgentSpending;
-use ralph_memory::memory::{LivePhase, Run};
+use ralph_memory::memory::Run;
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
@@ -19,7 +18,6 @@ use serde_json::{Value, json};
 use crate::cli::session;
 use crate::pty::Terminal;
 use crate::schemas::assert_answer;
-use crate::serving::PageProcess;
 use crate::support::{TestBase, heed_interrupts, ids};
 
 /// Longer than anything takes, on however busy a machine.
@@ -74,37 +72,12 @@ impl Running {
         self.lines.recv_timeout(LONGEST).expect("a line")
     }
 
-    /// Returns the next event.
+    /// Returns the attempt in the next line.
     #[track_caller]
-    fn next(&self) -> Value {
-        let line = self.line();
-        let value: Value = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"));
+    pub(crate) fn attempt(&self) -> Value {
+        let value: Value = serde_json::from_str(&self.line()).unwrap();
         assert_answer("log-follow", &value);
-        value
-    }
-
-    /// Returns the next event, which is one of this kind.
-    #[track_caller]
-    pub(crate) fn event(&self, event: &str) -> Value {
-        let value = self.next();
-        assert_eq!(value["event"], event, "{value}");
-        value
-    }
-
-    /// Returns the events up to the next one of this kind.
-    #[track_caller]
-    pub(crate) fn events_to(&self, event: &str) -> Vec<Value> {
-        let mut events = vec![self.next()];
-        while events[events.len() - 1]["event"] != event {
-            events.push(self.next());
-        }
-        events
-    }
-
-    /// Returns the next event of this kind.
-    #[track_caller]
-    pub(crate) fn event_of(&self, event: &str) -> Value {
-        self.events_to(event).pop().unwrap()
+        value["attempt"].clone()
     }
 
     #[track_caller]
@@ -128,20 +101,6 @@ pub(crate) fn gate(base: &TestBase, name: &str) {
 /// Lets whoever waits at the FIFO continue, once it does.
 pub(crate) fn open_gate(base: &TestBase, name: &str) {
     fs::write(base.at(name), "go\n").unwrap();
-}
-
-/// Starts a run of a stand-in for Codex that calls a tool, waits at the gate `go`, and says that the task is done.
-fn start_run(base: &TestBase, more: &[&str]) -> Running {
-    let script = r#"cat > /dev/null
-echo '{"type":"thread.started","thread_id":"1"}'
-echo '{"type":"item.started","item":{"id":"1","type":"command_execution","command":"cargo test --token SECRET"}}'
-read line < go
-echo "{\"type\":\"item.completed\",\"item\":{\"type\":\"agent_message\",\"text\":\"<task-done>$RALPH_TASK_ID</task-done>\"}}"
-"#;
-    let token = ["gh", "p_16C7e42F292c6912E7710c838347Ae178B4a"].concat();
-    base.write("agent.sh", script.replace("SECRET", &token));
-    let arguments = ["run", "--task", "Draw the map", "--agent", "sh agent.sh {model}", "--format", "codex"];
-    Running::start(base.with(arguments.iter().chain(&["--max-iterations", "1"]).chain(more)).command())
 }
 
 /// Returns a run of a stand-in for Claude Code, whose only message comes in two pieces. It waits at the gate `go` before it
@@ -360,121 +319,32 @@ fn a_context_takes_its_task_with_or_without_an_option() {
 }
 
 #[test]
-fn another_process_sees_what_a_run_does_while_it_does_it() {
-    heed_interrupts();
-    let base = TestBase::new();
-    gate(&base, "go");
-    let mut follower = Running::start(base.with(["log", "--follow", "--json"]).command());
-    let run = start_run(&base, &[]);
-    let live = follower.event("started")["live"].clone();
-    assert_eq!(
-        (&live["task_title"], &live["phase"], &live["iteration"]),
-        (&json!("Draw the map"), &json!("agent"), &json!(1))
-    );
-    let action = follower.event("action")["action"].clone();
-    assert_eq!(action["kind"], "tool");
-    let text = action["text"].as_str().unwrap();
-    assert!(text.starts_with("shell cargo test") && text.contains("[redacted") && !text.contains("16C7e42F"), "{text}");
-    // The agent is held up at the gate, and others see the same.
-    let memory = base.memory();
-    let seen = &memory.live_runs()[0];
-    assert_eq!((seen.phase, seen.n_actions, seen.pid), (LivePhase::Agent, 1, Some(run.child.id())));
-    let run_id = seen.run_id.clone();
-    base.run(["show", &run_id]).says(0, "agent, shell cargo test");
-    assert!(base.run(["log"]).stdout.is_empty(), "the attempt is not in the journal yet");
-
-    let ends_with_it = Running::start(base.with(["log", "--follow", "--run", &run_id]).command());
-    assert_eq!(ends_with_it.line(), format!("{run_id}/1  Draw the map  sonnet"));
-    open_gate(&base, "go");
-    run.ends(0);
-    // What happened between two looks may be one event or two.
-    let events = follower.events_to("ended");
-    let recorded = events.iter().find(|event| event["event"] == "attempt").unwrap();
-    assert_eq!((&recorded["attempt"]["outcome"], &recorded["attempt"]["run_id"]), (&json!("done"), &json!(run_id)));
-    assert!(memory.live_runs().is_empty());
-    let lines: Vec<String> = ends_with_it.lines.iter().collect();
-    assert_eq!(lines.last(), Some(&format!("{run_id}  ended")), "{lines:?}");
-    assert!(lines.iter().any(|line| line.contains("done") && line.contains("Draw the map")), "{lines:?}");
-    ends_with_it.ends(0);
-    kill_process(Pid::from_child(&follower.child), Signal::INT).unwrap();
-    assert_eq!(follower.child.wait().unwrap().code(), Some(130));
-}
-
-#[test]
-fn verification_is_a_phase_of_its_own() {
+fn the_tokens_and_the_cost_so_far_are_shown_at_a_terminal() {
     let base = TestBase::new();
     gate(&base, "go");
     gate(&base, "verified");
-    let follower = Running::start(base.with(["log", "--follow", "--json"]).command());
-    let run = start_run(&base, &["--verify", "sh -c 'read line < verified'"]);
-    follower.event("started");
-    follower.event("action");
-    open_gate(&base, "go");
-    assert_eq!(follower.event_of("phase")["phase"], "verifying");
-    open_gate(&base, "verified");
-    run.ends(0);
-}
-
-#[test]
-fn the_tokens_and_the_cost_so_far_are_shown_everywhere() {
-    let base = TestBase::new();
-    gate(&base, "go");
-    gate(&base, "verified");
-    let follower = Running::start(base.with(["log", "--follow", "--json"]).command());
     let mut run = Terminal::start(claude_run(&base));
-    let run_id = follower.event("started")["live"]["run_id"].as_str().map(str::to_owned);
     // Two pieces of one message are one message.
-    let event = follower.event_of("spending");
-    assert_eq!(
-        (&event["tokens_in"], &event["tokens_out"], &event["cost_usd"], &event["iteration"]),
-        (&json!(3_012), &json!(8), &Value::Null, &json!(1))
-    );
-    let memory = base.memory();
-    let live = &memory.live_runs()[0];
-    let expected = AgentSpending { tokens_in: Some(3_012), tokens_out: Some(8), cost_usd: None };
-    assert_eq!((live.spending, run_id), (expected, Some(live.run_id.clone())));
     run.wait_for("sonnet · 3,020 tokens · ");
-    base.run(["show", &live.run_id]).says(0, "agent (3,020 tokens so far), ");
-    let page = PageProcess::start(&base);
-    assert!(page.page("").contains("<dt>Tokens of the run</dt><dd>3,020</dd>"));
-    let reader = Running::start(base.with(["log", "--follow", "--run", &live.run_id]).command());
-    assert_eq!(reader.line(), format!("{}/1  Draw the map  sonnet", live.run_id));
-
     open_gate(&base, "go");
-    let event = follower.event_of("spending");
-    assert_eq!((&event["tokens_in"], &event["cost_usd"]), (&json!(4_000), &json!(0.25)));
     run.wait_for("sonnet · 4,100 tokens · $0.25 · ");
-    let lines: Vec<String> = std::iter::from_fn(|| Some(reader.line())).take(4).collect();
-    assert_eq!(lines[3], format!("{}/1  4,100 tokens · $0.25 so far", live.run_id), "{lines:?}");
     open_gate(&base, "verified");
     assert_eq!(run.ended().code(), Some(0));
-    assert!(memory.live_runs().is_empty());
-}
-
-#[test]
-fn a_killed_run_is_not_shown_and_its_file_is_swept() {
-    let base = TestBase::new();
-    gate(&base, "go");
-    let follower = Running::start(base.with(["log", "--follow", "--json"]).command());
-    let run = start_run(&base, &[]);
-    follower.event("started");
-    drop(run);
-    let of_killed = base.files(".ralph/state/live");
-    assert_eq!(of_killed.len(), 1);
-    assert!(base.memory().live_runs().is_empty());
-    next_run(&base);
-    // That of the run that has just ended is still of use to those who follow it.
-    assert!(!base.files(".ralph/state/live").contains(&of_killed[0]));
 }
 
 #[test]
 fn an_attempt_of_another_program_is_followed_too() {
     let base = sample();
-    let follower = Running::start(base.with(["log", "--follow", "--json", "--limit", "1"]).command());
+    heed_interrupts();
+    let follow = ["log", "--follow", "--json", "--limit", "1", "--feature", "login"];
+    let mut follower = Running::start(base.with(follow).command());
     // What was there comes first, and once.
-    assert_eq!(follower.event("attempt")["attempt"]["id"], "journal/run-0000000b/0001");
-    attempt(&base, "run-0000000c/1", "2026-10-01T10:00:00Z", "model: opus", "");
-    assert_eq!(follower.event("attempt")["attempt"]["id"], "journal/run-0000000c/0001");
+    assert_eq!(follower.attempt()["id"], "journal/run-0000000b/0001");
+    attempt(&base, "run-0000000c/1", "2026-10-01T10:00:00Z", "feature: other", "");
+    attempt(&base, "run-0000000c/2", "2026-10-01T11:00:00Z", "feature: login", "");
+    assert_eq!(follower.attempt()["id"], "journal/run-0000000c/0002");
+    kill_process(Pid::from_child(&follower.child), Signal::INT).unwrap();
+    assert_eq!(follower.child.wait().unwrap().code(), Some(130));
 }
 
 #[test]
@@ -486,7 +356,7 @@ fn a_run_that_does_not_go_on_is_printed_and_not_waited_for() {
 }
 
 #[test]
-fn an_open_iteration_is_live_without_actions() {
+fn an_open_iteration_is_live_without_a_line() {
     let base = TestBase::new();
     let begun = base.memory().begin(&Task::new("Draw the map"), &Run::named("run-0000000a")).unwrap();
     let task = base.run(["show", &begun.task_id(), "--json"]).json(0)["task"].clone();
@@ -494,7 +364,7 @@ fn an_open_iteration_is_live_without_actions() {
         (&task["state"], &task["live"][0]["phase"], &task["title"]),
         (&json!("open"), &json!("open"), &json!("Draw the map"))
     );
-    assert_eq!(task["live"][0]["actions"], json!([]));
+    assert_eq!(task["live"][0]["last_line"], Value::Null);
 }
 
 /// Whatever a clone brings below `state/live`: nothing of it is shown, waited for or followed.
@@ -507,8 +377,8 @@ fn files_that_were_not_written_here_are_not_shown() {
     let started: u64 = process.rsplit_once(") ").unwrap().1.split(' ').nth(19).unwrap().parse().unwrap();
     // All that it needs but the checksum: this process is alive.
     let content = json!({
-        "holder": {"pid": std::process::id(), "started": started}, "written_at": 1, "is_over": false, "ended": [],
-        "current": {"run_id": "run-0000000d", "phase": "between", "task_title": "", "actions": [], "action_count": 0},
+        "holder": {"pid": std::process::id(), "started": started}, "written_at": 1,
+        "current": {"run_id": "run-0000000d", "phase": "between", "task_title": ""},
     });
     fs::write(&secret, content.to_string()).unwrap();
     let at = |name: &str| base.at(&format!(".ralph/state/live/{name}"));
@@ -521,11 +391,9 @@ fn files_that_were_not_written_here_are_not_shown() {
     fs::create_dir(at("run-00000012.json")).unwrap();
     assert!(base.memory().live_runs().is_empty());
     base.run(["show", "run:run-0000000d"]).refuses(1, "there is no run");
-    // The next run removes what it can, and writes beside the rest.
+    // The next run removes what it can, and its own file at its end.
     next_run(&base);
-    let own = |name: &String| fs::read_to_string(base.at(name)).unwrap().contains("\"is_over\":true");
-    let rest: Vec<String> = base.files(".ralph/state/live").into_iter().filter(|name| !own(name)).collect();
-    assert_eq!(rest, [".ralph/state/live/..json"]);
+    assert_eq!(base.files(".ralph/state/live"), [".ralph/state/live/..json"]);
     assert_eq!(fs::read_to_string(&secret).unwrap(), content.to_string(), "what a link leads to stays");
     // A link instead of the folder.
     fs::remove_dir_all(base.at(".ralph/state/live")).unwrap();

@@ -17,7 +17,7 @@ use crate::entry::attempt::Outcome;
 use crate::error::Result;
 use crate::journal::strategy::STUCK_AFTER;
 use crate::memory::{Memory, OpenAttempt, Run};
-use crate::recording::{LiveLimits, LiveWriter};
+use crate::recording::LiveWriter;
 use crate::text::{self, printed_command};
 
 /// A run that goes on.
@@ -47,14 +47,7 @@ impl<'a> RunLoop<'a> {
             command.refuse_model()?;
         }
         let run = Run { limit, has_own_model, ..run };
-        let limits = LiveLimits {
-            iteration: run.limit,
-            attempts: options.max_attempts,
-            cost_usd: options.max_cost,
-            tokens: options.max_tokens,
-            duration_secs: options.timeout.map(|timeout| timeout.as_secs()),
-        };
-        let live = LiveWriter::new(&memory.workspace, &run.id, limits);
+        let live = LiveWriter::new(&memory.workspace, &run.id);
         let (trouble, reported_unknown) = Default::default();
         let (current, titled) = (None, None);
         Ok(RunLoop { memory, options, assignment, run, live, current, titled, trouble, reported_unknown })
@@ -152,7 +145,6 @@ impl<'a> RunLoop<'a> {
         // An attempt in which nothing happened is given up. If it stays open, the next run takes it for interrupted.
         let ended = running.run().inspect_err(|_| drop(self.memory.cancel(running.attempt)));
         let (report, failed) = ended?;
-        running.live.write_rest();
         let report_with_summary = report.with_summary(running.summary(&report));
         let recorded = {
             let _operation = self.memory.operation("run");

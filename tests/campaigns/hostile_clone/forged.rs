@@ -44,12 +44,11 @@ pub(super) fn plant(memory: &Path, outside: &Path, random: &mut Random) {
         (
             "live/run-0000000b.json",
             json!({
-                "holder": process, "written_at": 1_795_439_704, "is_over": false, "ended": [],
+                "holder": process, "written_at": 1_795_439_704,
                 "current": {
                     "run_id": "run-0000000b", "phase": "agent", "pid": process["pid"], "iteration": 9, "task_id": FORGED,
                     "task_title": FORGED, "feature": null, "attempt": 1, "model": FORGED, "started_at": "2026-11-20T09:59:00Z",
-                    "updated_at": "2026-11-20T09:59:00Z", "actions": [{"kind": "line", "text": FORGED}], "action_count": 1,
-                    "tokens_in": null, "tokens_out": null, "cost_usd": null,
+                    "updated_at": "2026-11-20T09:59:00Z", "last_line": FORGED,
                 },
             }),
         ),

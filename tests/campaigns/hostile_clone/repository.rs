@@ -357,7 +357,7 @@ fn state(memory: &Path, template: &Template, outside: &Path, random: &mut Random
     }
     let live = serde_json::json!({
         "run_id": "run-0000000b", "holder": {"pid": 1, "started": 1}, "number": 5, "phase": "agent", "updated_at": 1,
-        "actions": [{"kind": "tool", "text": random.pick(&texts)}], "n_actions": 1,
+        "last_line": random.pick(&texts),
     });
     put(&memory.join("state/live/run-0000000b.json"), live.to_string());
     put(&memory.join("state/live/run-0000000c.json"), "{".repeat(100_000));

@@ -1,22 +1,25 @@
-//! `log`: lists attempts, newest first, and follows runs in progress.
+//! `log`: lists attempts, newest first, and those that come.
 
-mod follow;
-
+use std::collections::HashSet;
 use std::time::Duration;
 
 use ralph_memory::entry::Outcome;
 use ralph_memory::entry::timestamp;
-use ralph_memory::memory::{AttemptView, Log, LogFilter};
+use ralph_memory::memory::{AttemptView, EntryFilter, Log, LogFilter};
 use ralph_memory::text::{dollars, duration};
-use ralph_memory::{Id, Memory};
+use ralph_memory::{Id, Kind, Memory};
+use serde_json::json;
 
+use crate::activity;
 use crate::answers;
-use crate::error::check_whole;
+use crate::error::{NothingFound, check_whole};
 use crate::exit::Exit;
 use crate::parse::{self, Since};
 use crate::session::Globals;
-use crate::ui::{ID, PLAIN, QUIET, TITLE, Ui, outcome_style};
+use crate::ui::{ID, PLAIN, QUIET, TITLE, Ui, is_read, outcome_style};
 
+/// How often the journal is asked with `--follow`.
+const LOOK: Duration = Duration::from_secs(1);
 /// How many attempts are listed by default.
 const LIMIT: usize = 20;
 /// The width of an outcome, in columns.
@@ -32,8 +35,7 @@ const INDENT: usize = 18 + OUTCOME + 2;
   ralph-memory log --task t-4e0acb21a3 --full
   ralph-memory log --follow
 
-Times are in UTC. With --follow --json every line is an object with an `event`:
-`attempt`, `started`, `phase`, `action`, `spending` or `ended`.")]
+Times are in UTC. With --follow --json every line is an object with an `attempt`.")]
 pub(crate) struct LogArgs {
     /// Only attempts at the task with this id or title
     #[arg(long, value_name = "TASK")]
@@ -62,7 +64,7 @@ pub(crate) struct LogArgs {
     /// Show all of each attempt: what was tried, why it failed, verification, notes; `--json` always does
     #[arg(long)]
     full: bool,
-    /// Keep printing what runs do, and each attempt as it ends, until Ctrl-C or, with `--run`, the end of that run
+    /// Keep printing each attempt as it ends, until Ctrl-C or, with `--run`, the end of that run
     #[arg(long, short)]
     follow: bool,
 }
@@ -87,7 +89,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &LogArgs) -> anyhow:
     let memory = globals.open()?;
     let filter = args.filter(globals, &memory);
     if args.follow {
-        return follow::follow(ui, memory, &filter, args.full);
+        return follow(ui, &memory, &filter, args.full);
     }
     let log = memory.log(&filter);
     check_whole(&log.problems)?;
@@ -97,6 +99,46 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &LogArgs) -> anyhow:
         text(ui, &log, args.full)?;
     }
     Ok(Exit::Done)
+}
+
+/// Prints attempts as they reach the journal, oldest first, until Ctrl-C or, if the filter names a run, until that has ended.
+fn follow(ui: &mut Ui<'_>, memory: &Memory, filter: &LogFilter, is_full: bool) -> anyhow::Result<Exit> {
+    activity::close();
+    let interrupt = activity::interrupt()?;
+    if let Some(run) = filter.run_id.as_ref().filter(|run| memory.run(run).is_none()) {
+        let hint = "`ralph-memory log` lists attempts with their runs".to_owned();
+        return Err(NothingFound { message: format!("there is no run `{run}`"), hint }.into());
+    }
+    let of_journal = EntryFilter { kind: Some(Kind::Journal), archived: true, ..EntryFilter::default() };
+    let ids = || -> HashSet<Id> { memory.list(&of_journal).entries.into_iter().map(|entry| entry.id).collect() };
+    let (mut known, mut log) = (ids(), memory.log(filter));
+    ui.problems(&log.problems);
+    loop {
+        for attempt in log.attempts.iter().rev() {
+            if ui.json {
+                ui.json(json!({ "attempt": attempt }), &[])?;
+            } else {
+                show(ui, attempt, is_full)?;
+            }
+        }
+        ui.out.flush()?;
+        // Asked before the journal, which then has the last attempt of a run that has ended.
+        let is_over = |run: &String| memory.live_runs().iter().all(|live| live.run_id != *run);
+        let is_over = filter.run_id.as_ref().is_some_and(is_over) || !is_read();
+        if !is_over && interrupt.wait(LOOK) {
+            return Ok(Exit::Interrupted);
+        }
+        let now = ids();
+        let new: Vec<Id> = now.difference(&known).cloned().collect();
+        log.attempts.clear();
+        if !new.is_empty() {
+            log = memory.log(&LogFilter { ids: new, limit: None, since: None, ..filter.clone() });
+        }
+        known = now;
+        if is_over && log.attempts.is_empty() {
+            return Ok(Exit::Done);
+        }
+    }
 }
 
 fn text(ui: &mut Ui<'_>, log: &Log, is_full: bool) -> anyhow::Result<()> {

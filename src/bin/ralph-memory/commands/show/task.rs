@@ -12,7 +12,7 @@ use crate::activity::grouped;
 use crate::answers::LOST;
 use crate::commands::log::{minute, seconds, sections};
 use crate::commands::stats::{outcomes, tokens};
-use crate::ui::{ID, QUIET, TITLE, Ui, outcome_style, spent};
+use crate::ui::{ID, QUIET, TITLE, Ui, outcome_style};
 
 pub(super) fn show(ui: &mut Ui<'_>, task: &TaskView) -> anyhow::Result<()> {
     if ui.json {
@@ -75,11 +75,9 @@ pub(super) fn counted(totals: &AttemptTotals) -> String {
 pub(super) fn live(live: &[LiveRun]) -> String {
     let run = |run: &LiveRun| {
         let number = run.iteration.map(|number| format!("/{number}")).unwrap_or_default();
-        let last = run.actions.last().map(|action| format!(", {}", action.text)).unwrap_or_default();
-        let spent = Some(spent(run.spending)).filter(|spent| !spent.is_empty());
-        let spent = spent.map(|spent| format!(" ({spent} so far)")).unwrap_or_default();
+        let last = run.last_line.as_ref().map(|line| format!(", {line}")).unwrap_or_default();
         let lost = if run.phase == LivePhase::Lost { LOST } else { "" };
-        format!("{}{number}: {}{spent}{last}{lost}", run.run_id, run.phase.as_str())
+        format!("{}{number}: {}{last}{lost}", run.run_id, run.phase.as_str())
     };
     live.iter().map(run).collect::<Vec<_>>().join("; ")
 }

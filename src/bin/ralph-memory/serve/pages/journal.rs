@@ -92,7 +92,7 @@ fn live_runs(runs: &[LiveRun]) -> Markup {
                     @if let Some(time) = &run.started_at { " · since " (ShownTime(time)) }
                     @if let Some(pid) = run.pid { " · process " (pid) }
                 }
-                @if let Some(last) = run.actions.last() { p.meta dir="auto" { code { (last.text) } } }
+                @if let Some(line) = &run.last_line { p.meta dir="auto" { code { (line) } } }
             } } }
         }
     }
