@@ -112,7 +112,7 @@ mod diagnostics;
 pub mod entry;
 pub mod error;
 mod git;
-mod import_export;
+mod import;
 mod index;
 #[doc(hidden)]
 pub mod internals;

@@ -10,7 +10,6 @@ use super::copies::copies;
 use super::doctor::judge;
 use super::foreign::tell_foreign_once;
 use super::gather::facts;
-use super::gone_sources::gone_sources;
 use super::source_lines::SourceLines;
 use crate::entry::path::display_path;
 use crate::entry::{EntryNames, Head, Id};
@@ -66,7 +65,6 @@ pub(crate) fn check(workspace: &Workspace, semantic: SemanticStatus, others: Vec
     let attempts = summaries(workspace.now(), &[&live, &archive], |catalog| catalog.journal_rows().collect());
     findings.extend(rules::usefulness(&entries, &attempts));
     findings.extend(stale_entries(workspace, &live));
-    findings.extend(gone_sources(workspace, &live));
     findings.extend(copies(workspace, &live, &archive));
     let mut lines = SourceLines::new(workspace);
     findings.for_each(|problem| lines.locate(problem));

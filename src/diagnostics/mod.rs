@@ -12,14 +12,12 @@ mod doctor;
 mod fix;
 mod foreign;
 mod gather;
-mod gone_sources;
 mod source_lines;
 
 pub use self::check_files::CheckReport;
 pub(crate) use self::check_files::{check, check_diff};
 pub use self::fix::FixReport;
 pub(crate) use self::fix::fix;
-pub(crate) use self::gone_sources::is_source_gone;
 pub use self::source_lines::SourceLines;
 
 #[cfg(test)]

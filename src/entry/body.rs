@@ -24,7 +24,7 @@ const MAX_BRACKETS: usize = 400_000;
 /// file of 1 MiB can have 170,000.
 pub(crate) const MAX_LINKS: usize = 1_000;
 
-pub(super) fn options() -> Options {
+pub(crate) fn options() -> Options {
     Options::ENABLE_TABLES | Options::ENABLE_TASKLISTS | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_WIKILINKS
 }
 

@@ -3,7 +3,6 @@
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
-use super::imported::ImportedFrom;
 use super::knowledge::unsettled;
 use super::lead::described;
 use super::{AttemptHead, Id, Kind, Scope, Source, is_ahead};
@@ -44,8 +43,8 @@ pub struct Head {
     pub expires_at: Option<DateTime<Utc>>,
     /// `files`: the project paths that it is about.
     pub files: Vec<String>,
-    /// Where it was imported from; `None` for one that was not.
-    pub imported: Option<ImportedFrom>,
+    /// The key of what it was imported from; `None` for one that was not.
+    pub imported: Option<String>,
     /// `scope`.
     pub scope: Scope,
     /// `source`; a person, where the text is not the one that an agent wrote.

@@ -21,22 +21,22 @@ pub const LEARNINGS: [&str; 7] =
 /// The categories of events.
 pub const EVENTS: [&str; 7] = ["submission", "rejection", "approval", "decision", "follow_up", "hint", "dispute"];
 
-/// The words of a status that say of an entry that it is not, or no longer, agreed, and whether it once was.
-const UNSETTLED: [(&str, bool); 14] = [
-    ("proposed", false),
-    ("draft", false),
-    ("provisional", false),
-    ("pending", false),
-    ("open", false),
-    ("experimental", false),
-    ("rejected", false),
-    ("declined", false),
-    ("withdrawn", false),
-    ("deprecated", true),
-    ("superseded", true),
-    ("retired", true),
-    ("obsolete", true),
-    ("stale", true),
+/// The words of a status that say of an entry that it is not, or no longer, agreed.
+const UNSETTLED: [&str; 14] = [
+    "proposed",
+    "draft",
+    "provisional",
+    "pending",
+    "open",
+    "experimental",
+    "rejected",
+    "declined",
+    "withdrawn",
+    "deprecated",
+    "superseded",
+    "retired",
+    "obsolete",
+    "stale",
 ];
 
 /// The most questions that a writer may give for an entry. One to three are recommended.
@@ -49,18 +49,9 @@ const MAX_TITLE: usize = 80;
 
 /// Returns the status of an entry that readers have to know, in lower case; `None` if it is settled.
 pub(crate) fn unsettled(status: Option<&str>) -> Option<&'static str> {
-    in_unsettled(status).map(|(word, _)| word)
-}
-
-/// Returns whether an entry of this status is agreed, or once was.
-pub(crate) fn was_agreed(status: Option<&str>) -> bool {
-    in_unsettled(status).is_none_or(|(_, was_agreed)| was_agreed)
-}
-
-fn in_unsettled(status: Option<&str>) -> Option<(&'static str, bool)> {
     // People write behind it since when, or why.
     let first = status?.trim_start().split(|letter: char| !letter.is_alphanumeric()).next()?;
-    UNSETTLED.into_iter().find(|(word, _)| first.eq_ignore_ascii_case(word))
+    UNSETTLED.into_iter().find(|word| first.eq_ignore_ascii_case(word))
 }
 
 /// The class of a category: it decides where an entry appears in a context, and how it is merged.

@@ -35,7 +35,6 @@ use path::COPIES;
 
 pub use attempt::{Attempt, AttemptHead, Difficulty, Files, Outcome, Sections, Validation};
 pub(crate) use head::{Entry, Head, Link};
-pub(crate) use imported::{ImportedFrom, without_extension};
 pub use knowledge::{EVENTS, Knowledge, LEARNINGS, MAX_QUESTIONS, MAX_SUMMARY};
 #[doc(hidden)]
 pub use merge::{Merged, merge};

@@ -3,11 +3,10 @@
 //! An id means the entry that has it, live or archived; else the live entry that had it before it was renamed, else the
 //! archived one. An id without a folder that means none of them means the only entry that has or had this name in a folder,
 //! a live one before an archived one. A link, and what a person calls an entry, may also be a title; an entry that has the
-//! title comes before one that had it, and both before the one that was imported from a file of that path or name.
+//! title comes before one that had it.
 
 use std::collections::{HashMap, HashSet};
 
-use super::imported::without_extension;
 use super::{Head, Id, Kind, Scope, Source};
 use crate::text::{fold, nfc, without_accents};
 
@@ -85,14 +84,12 @@ impl EntryNames {
         }
     }
 
-    /// Returns the knowledge that a title means, an alias or the file that it was imported from: several entries, if all of
-    /// them have it or had it.
+    /// Returns the knowledge that a title means, or an alias: several entries, if all of them have it or had it.
     pub(crate) fn titled(&self, name: &str) -> Vec<Id> {
         let title = fold(name);
         let in_area = |area: &AreaNames| {
             let found = [&area.titles, &area.former_titles].map(|titles| titles.knowledge(&title));
             let found = found.into_iter().find(|ids| !ids.is_empty());
-            let found = found.or_else(|| Some(vec![area.of_source(name)?.clone()]));
             let plain = || [&area.titles, &area.plain_titles].map(|titles| titles.knowledge(&without_accents(&title)));
             found.unwrap_or_else(|| plain().concat())
         };
@@ -109,17 +106,16 @@ impl EntryNames {
         let title = fold(target);
         let titled = self.live.titles.get(&title, scope).map(NamedEntry::Live).or(by_id);
         let was_titled = || self.live.former_titles.get(&title, scope).map(NamedEntry::Live);
-        let imported = || self.live.of_source(target).map(NamedEntry::Live);
         let archived = || {
             let titled = self.archived.titles.get(&title, scope);
             let titled = titled.or_else(|| self.archived.former_titles.get(&title, scope));
-            titled.or_else(|| self.archived.of_source(target)).map(NamedEntry::Archived)
+            titled.map(NamedEntry::Archived)
         };
         let plain = || {
             let title = without_accents(&title);
             [&self.live.titles, &self.live.plain_titles].into_iter().find_map(|titles| titles.get(&title, scope))
         };
-        titled.or_else(was_titled).or_else(imported).or_else(archived).or_else(|| plain().map(NamedEntry::Live))
+        titled.or_else(was_titled).or_else(archived).or_else(|| plain().map(NamedEntry::Live))
     }
 }
 
@@ -134,16 +130,9 @@ struct AreaNames {
     former_titles: TitledEntries,
     /// By titles with accents, without them.
     plain_titles: TitledEntries,
-    /// By the names of what they were imported from, folded. The number is the length of what the import knows it by.
-    imported: HashMap<String, (usize, Id)>,
 }
 
 impl AreaNames {
-    /// Returns the entry that was imported from a file of this path or name.
-    fn of_source(&self, target: &str) -> Option<&Id> {
-        self.imported.get(&fold(without_extension(target))).map(|(_, id)| id)
-    }
-
     fn add(&mut self, id: Id, head: Option<&Head>) {
         if let Some(head) = head {
             for old in head.old_ids() {
@@ -160,16 +149,6 @@ impl AreaNames {
             }
             for alias in &head.aliases {
                 self.former_titles.add(alias, &id, head);
-            }
-            if let Some(imported) = &head.imported {
-                // Of the parts of a file the whole is the one whose name is shortest.
-                let entry = (imported.id.len(), id.clone());
-                for name in imported.names() {
-                    let first = self.imported.entry(fold(&name)).or_insert_with(|| entry.clone());
-                    if entry < *first {
-                        first.clone_from(&entry);
-                    }
-                }
             }
         }
         let names = head.into_iter().flat_map(|head| head.old_ids().chain([id.clone()]));
@@ -214,7 +193,6 @@ impl TitledEntries {
 
 #[cfg(test)]
 mod tests {
-    use super::super::imported::ImportedFrom;
     use super::*;
 
     fn head(title: &str, aliases: &[&str], scope: &str) -> Head {
@@ -248,15 +226,6 @@ mod tests {
         let of_agent = Head { source: Source::Agent, ..head("Deploys", &[], "project") };
         names.add_live(id("deploy-notes"), &of_agent, true);
         names.add_live(id("hidden"), &head("Hidden", &["knowledge/was-hidden"], "project"), false);
-        let mut imported = |stem: &str, title: &str, path: &str, as_part: &str| {
-            let imported = ImportedFrom { path: path.to_owned(), id: format!("{path}{as_part}"), ..Default::default() };
-            names.add_live(id(stem), &Head { imported: Some(imported), ..head(title, &[], "project") }, true);
-        };
-        imported("the-ports", "The ports", "docs/net/Port map.md", "");
-        imported("another", "Other map", "docs/ops/Port map.md", "@1e03a260");
-        imported("guide-logs", "Guide: Logs", "docs/guide.md", "#Logs");
-        imported("guide", "Guide", "docs/guide.md", "#");
-        imported("a-redis", "In memory", "Redis.md", "");
         names.add_archived(id("gone"), Some(&head("Gone", &["knowledge/went", "Went"], "project")));
         names.add_archived(id("gone.20260101T000000Z"), None);
         names
@@ -304,26 +273,6 @@ mod tests {
     }
 
     #[test]
-    fn a_file_means_the_entry_that_was_imported_from_it() {
-        check("docs/net/Port map.md", "project", Some("the-ports"));
-        check("docs/net/port map", "project", Some("the-ports"));
-        check("docs/ops/Port map.md#http", "project", Some("another"));
-        // Of two files of a name, the first by what it was imported as.
-        check("Port map", "project", Some("the-ports"));
-        check("docs/guide.md#Logs", "project", Some("guide-logs"));
-        check("docs/guide.md#other", "project", Some("guide"));
-        check("guide", "project", Some("guide"));
-        // What somebody calls an entry comes first; a name with an extension is that of a file.
-        check("Redis", "project", Some("store"));
-        check("Redis.md", "project", Some("a-redis"));
-        check("docs/net", "project", None);
-        // A path may begin at any folder.
-        check("net/Port map", "project", Some("the-ports"));
-        check("ops/port map.md", "project", Some("another"));
-        check("other/Port map", "project", Some("the-ports"));
-    }
-
-    #[test]
     fn an_id_that_an_archived_entry_has_is_its_own() {
         check("gone", "project", Some("archived gone"));
         check("went", "project", Some("archived gone"));
@@ -345,7 +294,6 @@ mod tests {
         check("Cache", &["cache-2"]);
         check("Gone", &["store"]);
         check("went", &["gone"]);
-        check("docs/guide.md", &["guide"]);
         check("nothing", &[]);
     }
 

@@ -24,7 +24,7 @@ pub(crate) fn headings(text: &str) -> Vec<OutlineHeading> {
         return Vec::new();
     }
     let mut headings: Vec<OutlineHeading> = Vec::new();
-    let (mut depth, mut is_open) = (0_usize, false);
+    let (mut depth, mut is_open, mut in_image) = (0_usize, false, false);
     for (event, range) in Parser::new_ext(text, options()).into_offset_iter() {
         match event {
             Event::Start(Tag::Heading { level, .. }) if depth == 0 => {
@@ -37,7 +37,10 @@ pub(crate) fn headings(text: &str) -> Vec<OutlineHeading> {
                     heading.title.push(' ');
                 }
             }
-            Event::Text(part) | Event::Code(part) if is_open => {
+            // A badge is no part of a title.
+            Event::Start(Tag::Image { .. }) => in_image = true,
+            Event::End(TagEnd::Image) => in_image = false,
+            Event::Text(part) | Event::Code(part) if is_open && !in_image => {
                 if let Some(heading) = headings.last_mut() {
                     heading.title.push_str(&part);
                 }

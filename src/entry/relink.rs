@@ -42,62 +42,35 @@ pub(crate) fn relink(body: &str, new_target: &dyn Fn(&str) -> Option<String>) ->
 /// A link of markdown, `[text](target)`, or only a target: of a definition, `[label]: target`, or in HTML.
 #[derive(Debug)]
 pub(crate) struct MarkdownLink {
-    /// All of it; `None` of a target alone.
-    pub(crate) whole: Option<Range<usize>>,
     /// The text that people see.
-    pub(crate) text: Range<usize>,
+    text: Range<usize>,
     /// Its target, as it is written.
     written: Range<usize>,
     /// Its target, without escapes of markdown.
     pub(crate) target: String,
-    /// Whether it is in a table, where a bar is escaped.
-    pub(crate) is_in_table: bool,
-}
-
-/// What becomes of a link of markdown.
-#[derive(Debug)]
-pub(crate) enum LinkChange {
-    /// It has this target.
-    Target(String),
-    /// It is a `[[…]]` with this target and the same text.
-    Wiki(String),
 }
 
 /// Returns the body with its links of markdown changed as `change` says, and how many were; `None` if none is, or it
 /// cannot be done safely.
-pub(crate) fn relink_files(
-    body: &str,
-    change: &dyn Fn(&MarkdownLink) -> Option<LinkChange>,
-) -> Option<(String, usize)> {
+pub(crate) fn relink_files(body: &str, change: &dyn Fn(&MarkdownLink) -> Option<String>) -> Option<(String, usize)> {
     let links = markdown_links(body);
     let (mut relinked, mut copied, mut n_changed) = (String::with_capacity(body.len()), 0, 0);
-    let (mut expected, mut n_wiki) = (Vec::new(), 0);
+    let mut expected = Vec::new();
     for link in links {
-        let (place, new) = match (change(&link), &link.whole) {
-            (Some(LinkChange::Target(target)), _) => {
-                expected.push(target.clone());
-                (link.written, target)
-            }
-            (Some(LinkChange::Wiki(target)), Some(whole)) => {
-                n_wiki += 1;
-                let text = body[link.text.clone()].replace('\n', " ");
-                let bar = if link.is_in_table { "\\|" } else { "|" };
-                let label = if text.is_empty() { text } else { format!("{bar}{text}") };
-                (whole.clone(), format!("[[{target}{label}]]"))
-            }
-            _ => {
-                expected.push(link.target);
-                continue;
-            }
+        let Some(target) = change(&link) else {
+            expected.push(link.target);
+            continue;
         };
+        let place = link.written;
+        expected.push(target.clone());
         relinked.push_str(body.get(copied..place.start)?);
-        relinked.push_str(&new);
+        relinked.push_str(&target);
         copied = place.end;
         n_changed += 1;
     }
     relinked.push_str(body.get(copied..)?);
     let found: Vec<String> = markdown_links(&relinked).into_iter().map(|link| link.target).collect();
-    let is_expected = found == expected && targets(&relinked).len() == targets(body).len() + n_wiki;
+    let is_expected = found == expected && targets(&relinked).len() == targets(body).len();
     (n_changed > 0 && is_expected).then_some((relinked, n_changed))
 }
 
@@ -107,17 +80,15 @@ fn markdown_links(body: &str) -> Vec<MarkdownLink> {
         return Vec::new();
     }
     let mut links: Vec<MarkdownLink> = Vec::new();
-    let (mut open, mut is_in_table) = (None::<MarkdownLink>, false);
+    let mut open = None::<MarkdownLink>;
     let mut events = Parser::new_ext(body, options()).into_offset_iter();
     for (event, range) in events.by_ref() {
         match event {
-            Event::Start(Tag::Table(_)) => is_in_table = true,
-            Event::End(TagEnd::Table) => is_in_table = false,
             Event::Html(_) | Event::InlineHtml(_) if open.is_none() => links.extend(links_of_html(body, range)),
             Event::Start(Tag::Link { link_type: LinkType::Inline, dest_url, .. }) => {
                 let start = range.start + 1;
                 let (text, written, target) = (start..start, start..start, dest_url.to_string());
-                open = Some(MarkdownLink { whole: Some(range), text, written, target, is_in_table });
+                open = Some(MarkdownLink { text, written, target });
             }
             Event::End(TagEnd::Link) => {
                 let written = open.take().and_then(|link| Some((written(body, link.text.end, range.end)?, link)));
@@ -138,7 +109,7 @@ fn markdown_links(body: &str) -> Vec<MarkdownLink> {
         if let Some(start) = start
             && let Some(written) = place_of_target(body, start + 2, span.end)
         {
-            links.push(MarkdownLink { whole: None, text: start..start, written, target, is_in_table: false });
+            links.push(MarkdownLink { text: start..start, written, target });
         }
     }
     links.sort_by_key(|link| link.written.start);
@@ -154,7 +125,7 @@ fn links_of_html(body: &str, range: Range<usize>) -> Vec<MarkdownLink> {
         let target = tag[start..].split('"').next()?.to_owned();
         let start = range.start + at + start;
         let written = start..start + target.len();
-        Some(MarkdownLink { whole: None, text: start..start, written, target, is_in_table: false })
+        Some(MarkdownLink { text: start..start, written, target })
     };
     html.match_indices("<a ").filter_map(link).collect()
 }
@@ -256,11 +227,9 @@ mod tests {
 
     #[track_caller]
     fn check_files(body: &str, expected: Option<&str>) {
-        let change = |link: &MarkdownLink| match path_of_target("docs/a", &link.target)? {
-            (path, behind) if path == "docs/b/note.md" && link.whole.is_some() => {
-                Some(LinkChange::Wiki(format!("{path}{behind}")))
-            }
-            (path, behind) => Some(LinkChange::Target(escaped_target(&format!("../../{path}")) + behind)),
+        let change = |link: &MarkdownLink| {
+            let (path, behind) = path_of_target("docs/a", &link.target)?;
+            Some(escaped_target(&format!("../../{path}")) + behind)
         };
         let relinked = relink_files(body, &change);
         assert_eq!(relinked.as_ref().map(|(body, _)| body.as_str()), expected, "{body}");
@@ -268,13 +237,7 @@ mod tests {
 
     #[test]
     fn links_to_files_change_and_their_text_stays() {
-        check_files(
-            "See [the *note*](../b/note.md#Two words) or [x](../b/note.md#two \"Title\").",
-            Some("See [the *note*](../b/note.md#Two words) or [[docs/b/note.md#two|x]]."),
-        );
-        check_files("[a\nb](../b/note.md) [](../b/note.md)", Some("[[docs/b/note.md|a b]] [[docs/b/note.md]]"));
         check_files("[`f(x)`](c.rs) [y](<d e.md>)", Some("[`f(x)`](../../docs/a/c.rs) [y](<../../docs/a/d%20e.md>)"));
-        check_files("| a |\n|---|\n| [n](../b/note.md) |\n", Some("| a |\n|---|\n| [[docs/b/note.md\\|n]] |\n"));
         check_files("[a][r] and [r]\n\n[r]: c.md 'T'\n", Some("[a][r] and [r]\n\n[r]: ../../docs/a/c.md 'T'\n"));
         check_files("[![badge](b.svg)](c.md)", Some("[![badge](b.svg)](../../docs/a/c.md)"));
         check_files("[a](/src/(x).rs#L3) [b](e/)", Some("[a](../../src/%28x%29.rs#L3) [b](../../docs/a/e/)"));

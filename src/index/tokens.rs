@@ -12,7 +12,6 @@
 //! their characters becomes each pair of neighbours: `数据库` is `数据` and `据库`, so any part of it of two or more
 //! characters is found. A character that stands alone is a token of its own.
 
-
 use frostem::{Algorithm, Stemmer};
 use hashbrown::HashTable;
 use tantivy::tokenizer::{Token, TokenStream, Tokenizer, TokenizerManager};

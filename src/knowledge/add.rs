@@ -196,7 +196,8 @@ pub(crate) fn create(
     knowledge: &Knowledge,
     written: Option<DateTime<Utc>>,
 ) -> Result<Written> {
-    let file = knowledge.to_file(written.unwrap_or_else(|| workspace.now()));
+    let at = written.unwrap_or_else(|| workspace.now());
+    let file = knowledge.to_file(at);
     let archived = archived_stems(workspace, "archive/knowledge");
     // Who replaces an entry that is gone does not replace the one that is written now.
     let rows = catalog.knowledge_rows().filter(|row| catalog.supersedes_any(*row));
@@ -205,7 +206,7 @@ pub(crate) fn create(
     let mut taken: HashSet<String> = taken.map(str::to_ascii_lowercase).collect();
     // People look for an event by its day.
     let (folder, name) = if is_event(knowledge) {
-        ("knowledge/events", format!("{} {}", workspace.now().format("%Y-%m-%d"), knowledge.title))
+        ("knowledge/events", format!("{} {}", at.format("%Y-%m-%d"), knowledge.title))
     } else {
         ("knowledge", knowledge.title.clone())
     };

@@ -29,8 +29,8 @@ const FILLERS: [&str; 17] = [
     "a", "an", "are", "be", "been", "had", "has", "have", "is", "it", "its", "that", "the", "there", "this", "was",
     "were",
 ];
-/// The tags that imports give for lack of others.
-const OF_IMPORTS: [&str; 6] = ["guidelines", "rules", "adr", "memory-bank", "imported", "notes"];
+/// The tags that imports give.
+const OF_IMPORTS: [&str; 2] = ["rules", "adr"];
 /// Words that do not tell the topic of a title, plurals cut.
 const STOP_WORDS: [&str; 32] = [
     "a", "an", "and", "are", "as", "at", "be", "by", "can", "do", "doe", "for", "from", "how", "in", "is", "it",

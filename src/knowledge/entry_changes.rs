@@ -2,7 +2,6 @@
 
 use super::supersede;
 use crate::entry::edit::{self, Change};
-use crate::entry::imported::detached;
 use crate::entry::knowledge::{Knowledge, timestamp};
 use crate::entry::{Entry, Id, Scope, Source};
 use crate::error::{Error, Result};
@@ -42,10 +41,6 @@ pub struct EntryChanges {
     pub confirm: bool,
     /// Who changes it.
     pub by: Source,
-    /// Whether it forgets where it was imported from. [`Memory::change`](crate::Memory::change) sets it where a person
-    /// confirms an entry whose source is gone.
-    #[doc(hidden)]
-    pub forgets_source: bool,
 }
 
 impl EntryChanges {
@@ -103,7 +98,6 @@ impl EntryChanges {
         if !changes.is_empty() || self.confirm {
             changes.push(Change::Set(edit::updated_key(text), timestamp(workspace.now()).into()));
         }
-        changes.extend(self.forgets_source.then(|| detached(text)).flatten());
         // They are how the entry is found, and not what it says.
         if let Some(tags) = self.tags.as_ref().filter(|tags| **tags != entry.head.tags) {
             changes.push(Change::Set("tags", tags.clone().into()));

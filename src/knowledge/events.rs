@@ -7,10 +7,14 @@ use crate::index::catalog::{Catalog, RowId};
 use crate::search::retrieve::{self, superseded};
 use crate::workspace::Workspace;
 
-/// Returns the live events over the limits.
+/// Returns the live events over the limits. Decision records that were imported are documents, of which a project has as many
+/// as it has.
 pub(crate) fn beyond_caps(workspace: &Workspace, live: &Catalog) -> HashSet<Id> {
     retrieve::beyond_caps(
-        live_events(workspace, live).iter().map(|(_, id, head)| (id, head)),
+        live_events(workspace, live)
+            .iter()
+            .filter(|(.., head)| head.imported.is_none())
+            .map(|(_, id, head)| (id, head)),
         workspace.settings.events,
     )
 }

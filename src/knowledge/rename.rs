@@ -11,9 +11,8 @@ use super::write::{archived_stems, edited, located, other_titled, refuse_unliste
 use super::written::{WriteAction, Written};
 use crate::entry::body::MAX_LINKS;
 use crate::entry::edit::{self, Change};
-use crate::entry::imported::{RELINKED, hash_of, is_unedited, noted};
 use crate::entry::path::{MEMORY_FOLDER, display_path};
-use crate::entry::relink::{LinkChange, MarkdownLink, escaped_target, path_of_target, relink, relink_files, unescaped};
+use crate::entry::relink::{MarkdownLink, escaped_target, path_of_target, relink, relink_files, unescaped};
 use crate::entry::{EntryNames, Id, NamedEntry, Scope, frontmatter};
 use crate::error::{Error, Problem, Result};
 use crate::index::catalog::{self, Area, Catalog, RowId};
@@ -215,14 +214,6 @@ impl<'a> Renaming<'a> {
             && let Some(head) = text.strip_suffix(entry.body.as_str())
         {
             changed = signed(path, &text, format!("{head}{body}"), false)?;
-            let relinked = noted(&text, |imported, old| {
-                if is_unedited(imported, &hash_of(old)) {
-                    imported.insert(RELINKED.to_owned(), hash_of(&body).into());
-                }
-            });
-            if let Some(change) = relinked {
-                changed = edited(path, &changed, &[change], false)?;
-            }
         }
         for item in supersedes_as_written(&text) {
             if Id::parse(&item).is_some_and(|id| self.is_old_id(&id)) {
@@ -244,7 +235,7 @@ impl<'a> Renaming<'a> {
 
     /// Returns what becomes of a link of markdown in the entry at `path`: one to a file that the entry had gets the name
     /// of its new one, or the way to it from the linking file where that is in another folder.
-    fn new_file(&self, path: &str, link: &MarkdownLink) -> Option<LinkChange> {
+    fn new_file(&self, path: &str, link: &MarkdownLink) -> Option<String> {
         let path = display_path(path);
         let here = path.rsplit_once('/')?.0;
         let (file, behind) = path_of_target(here, &link.target)?;
@@ -263,7 +254,7 @@ impl<'a> Renaming<'a> {
             ("", relative(here, &display_path(&self.path)))
         };
         let name = name.replace('%', "%25");
-        Some(LinkChange::Target(format!("{}{}{behind}", escaped_target(before), escaped_target(&name))))
+        Some(format!("{}{}{behind}", escaped_target(before), escaped_target(&name)))
     }
 
     /// Returns the name of knowledge without its folder, as people write it in links, where that means the entry.

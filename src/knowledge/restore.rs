@@ -274,7 +274,7 @@ fn later_texts(path: &str, live: &Head, current: &[u8], version: &Entry) -> Vec<
 
 /// Returns the path of an archived entry when it was live: with the file's own name, which may differ in form from its
 /// id.
-pub(crate) fn live_path(archived: &str) -> String {
+fn live_path(archived: &str) -> String {
     let path = archived.strip_prefix("archive/").and_then(|path| path.strip_suffix(".md")).unwrap_or(archived);
     let (folder, stem) = path.rsplit_once('/').unwrap_or(("", path));
     let stem = version_of(stem).map_or(stem, |(stem, ..)| stem);

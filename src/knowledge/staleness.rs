@@ -11,7 +11,7 @@ use chrono::{DateTime, Utc};
 
 use super::code_names::{NamedLines, SourceCode, names};
 use crate::entry::path::{display_path, is_pattern, is_project_path, named_file};
-use crate::entry::{Head, ImportedFrom, body_fingerprint, read, said};
+use crate::entry::{Head, body_fingerprint, read, said};
 use crate::git::{FileContents, FileRename, Touch, WorkTree};
 use crate::workspace::{Work, Workspace};
 
@@ -88,19 +88,13 @@ pub(crate) fn staleness(workspace: &Workspace, entries: &[(&str, &Head)]) -> Vec
     entries.iter().enumerate().map(verdict).collect()
 }
 
-/// Returns the files whose changes make an entry stale, of those that it names.
-pub(crate) fn decisive<'a>(
-    files: impl Iterator<Item = &'a str>,
-    imported: Option<&'a ImportedFrom>,
-) -> impl Iterator<Item = &'a str> {
-    // Another import follows the file that an entry comes from; its date may be older than the commit that added it.
-    let own = imported.and_then(ImportedFrom::file);
-    // A pattern is about whatever files there are.
-    files.filter(move |file| Some(*file) != own && !is_pattern(file)).map(named_file)
+/// Returns the files whose changes make an entry stale, of those that it names: a pattern is about whatever files there are.
+pub(crate) fn decisive<'a>(files: impl Iterator<Item = &'a str>) -> impl Iterator<Item = &'a str> {
+    files.filter(|file| !is_pattern(file)).map(named_file)
 }
 
 fn files_of(head: &Head) -> impl Iterator<Item = &str> {
-    decisive(head.files.iter().map(String::as_str), head.imported.as_ref())
+    decisive(head.files.iter().map(String::as_str))
 }
 
 /// Asks git for the changes to files and to entries since a time.

@@ -93,7 +93,7 @@ pub(crate) fn visit_naming(live: &Catalog, now: DateTime<Utc>, mut visit: impl F
 }
 
 fn files_of<'a>(head: &'a HeadStart<'_>) -> impl Iterator<Item = &'a str> {
-    decisive(head.files.iter().copied(), head.imported.as_ref())
+    decisive(head.files.iter().copied())
 }
 
 /// Returns how many entries name files, and those that name files of a change, with these.

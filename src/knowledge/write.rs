@@ -2,11 +2,8 @@
 //!
 //! The index is up to date afterwards.
 
-use serde_json::{Map, Value};
-
 use super::written::Written;
 use crate::entry::edit::{self, Change};
-use crate::entry::imported::noted;
 use crate::entry::path::{EntryPath, display_path};
 use crate::entry::written;
 use crate::entry::{Id, Kind, Scope};
@@ -106,11 +103,6 @@ pub(super) fn edited(path: &str, text: &str, changes: &[Change], is_replaced: bo
 /// Returns the text `new` of the entry at `path` with what it tells about who wrote it, as [`written::signed`].
 pub(super) fn signed(path: &str, old: &str, new: String, is_replaced: bool) -> Result<String> {
     written::signed(old, new, is_replaced).map_err(|reason| uneditable(path, reason))
-}
-
-/// Returns the text of an entry with a note about its import. One that cannot be edited stays as it is.
-pub(crate) fn with_note(text: &str, note: impl FnOnce(&mut Map<String, Value>, &str)) -> String {
-    noted(text, note).and_then(|change| edit::apply(text, &[change]).ok()).unwrap_or_else(|| text.to_owned())
 }
 
 fn uneditable(path: &str, reason: String) -> Error {

@@ -1,7 +1,6 @@
 //! Writing knowledge: the public methods of [`crate::knowledge`], each followed by the vectors of what it wrote.
 
 use super::Memory;
-use crate::diagnostics;
 use crate::entry::Id;
 use crate::entry::knowledge::Knowledge;
 use crate::error::Result;
@@ -99,9 +98,6 @@ impl Memory {
     ///   [`Error::Io`](crate::Error::Io). Links that were changed before stay so.
     pub fn change(&self, id: &Id, changes: &EntryChanges) -> Result<Written> {
         let _operation = self.operation("edit");
-        let forgets_source =
-            changes.confirm && changes.by.is_person() && diagnostics::is_source_gone(&self.workspace, id);
-        let changes = &EntryChanges { forgets_source, ..changes.clone() };
         let changed = knowledge::change(&self.workspace, id, changes)?;
         Ok(if changes.title.is_some() { self.embedded(changed) } else { changed })
     }

@@ -46,9 +46,8 @@ pub use crate::diagnostics::SourceLines;
 #[doc(hidden)]
 pub use crate::entry::path::EntryPath;
 #[doc(hidden)]
-pub use crate::import_export::{
-    AgentFolders, ImportAction, ImportInput, ImportOrigin, ImportReport, ImportRequest, ImportSource, ImportedItem,
-    JsonlFields,
+pub use crate::import::{
+    AgentFolders, ImportAction, ImportInput, ImportKind, ImportOrigin, ImportReport, ImportRequest, ImportedItem,
 };
 #[doc(hidden)]
 pub use crate::journal::history::{TouchedFile, Usage};

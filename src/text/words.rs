@@ -97,11 +97,6 @@ pub fn fold(text: &str) -> String {
     folded
 }
 
-/// Returns the letters and digits of `text` in lower case, without all that is between them.
-pub(crate) fn letters(text: &str) -> String {
-    text.chars().filter(|letter| letter.is_alphanumeric()).flat_map(char::to_lowercase).collect()
-}
-
 /// Returns the words of `text`: runs of letters and digits, in lower case and in the composed form.
 pub fn words(text: &str) -> Vec<String> {
     nfc(text)

@@ -83,12 +83,6 @@ impl Workspace {
         self.store.root()
     }
 
-    /// Returns whether the project has nothing at this path.
-    pub(crate) fn lacks(&self, path: &str) -> bool {
-        let found = self.root().join(path).symlink_metadata();
-        matches!(found, Err(error) if error.kind() == std::io::ErrorKind::NotFound)
-    }
-
     /// Returns whether answers may contain an entry: not one of another feature than the agent's.
     pub(crate) fn shows(&self, head: &Head) -> bool {
         let Some(own) = self.feature.as_deref() else { return true };

@@ -320,8 +320,7 @@ impl Campaign<'_> {
         self.judge.tally.most("ms of CPU", testimony.cpu_ms);
         for started in &testimony.started {
             self.judge.tally.add("gits", usize::from(is_git(started)));
-            let is_sqlite = command == "import" && started.arguments.first().is_some_and(|name| name == "sqlite3");
-            if !(is_git(started) || is_sqlite || command == "run" && is_of_run(started)) {
+            if !(is_git(started) || command == "run" && is_of_run(started)) {
                 self.judge.fault(Class::Started, what, &format!("it started {started:?}"));
             }
         }
@@ -330,7 +329,9 @@ impl Campaign<'_> {
         if !changed.is_empty() {
             self.judge.fault(Class::Changed, what, &format!("it changed {changed:?}"));
         }
-        for (took, most, unit) in [(testimony.peak_kb, MAX_MEMORY_KB, "kB"), (testimony.cpu_ms, MAX_CPU_MS, "ms of CPU")] {
+        for (took, most, unit) in
+            [(testimony.peak_kb, MAX_MEMORY_KB, "kB"), (testimony.cpu_ms, MAX_CPU_MS, "ms of CPU")]
+        {
             if took > most {
                 self.judge.fault(Class::Took, what, &format!("it took {took} {unit}"));
             }

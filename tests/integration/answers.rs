@@ -96,10 +96,10 @@ const AFTER: [(&str, i32, &str); 41] = [
     ("tidy", 0, "tidy --dry-run"),
     ("tidy", 0, "tidy"),
     ("restore", 0, "restore gone"),
-    ("import-list", 0, "import"),
-    ("import", 0, "import sections --dry-run"),
-    ("import", 0, "import sections"),
-    ("import", 0, "import sections"),
+    ("import", 0, "import"),
+    ("import", 0, "import AGENTS.md --dry-run"),
+    ("import", 0, "import AGENTS.md"),
+    ("import", 0, "import AGENTS.md"),
     ("index", 0, "index"),
     ("check", 1, "check"),
     ("check", 1, "check --fix"),
@@ -174,20 +174,10 @@ fn every_command_has_a_schema() {
         .iter()
         .map(|name| name.strip_suffix("-register-merge-driver").unwrap_or(name))
         .map(|name| {
-            [
-                "-tags",
-                "-cancel",
-                "-confirm",
-                "-briefing",
-                "-task",
-                "-run",
-                "-follow",
-                "-list",
-                "-clear",
-            ]
-            .iter()
-            .find_map(|form| name.strip_suffix(form))
-            .unwrap_or(name)
+            ["-tags", "-cancel", "-confirm", "-briefing", "-task", "-run", "-follow", "-list", "-clear"]
+                .iter()
+                .find_map(|form| name.strip_suffix(form))
+                .unwrap_or(name)
         })
         .collect();
     // The program without a command has an answer, too.

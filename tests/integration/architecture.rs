@@ -25,7 +25,7 @@ const ORDER: [(&str, bool); 23] = [
     ("timeline", false),
     ("sessions", false),
     ("diagnostics", false),
-    ("import_export", false),
+    ("import", false),
     ("memory", false),
     ("runner", false),
     ("setup", false),
@@ -290,7 +290,6 @@ fn crate_faults(source: &Source) -> Vec<String> {
         "src/bin/ralph-memory/commands/serve.rs",
         "src/git/",
         "src/runner/process/",
-        "src/import_export/sqlite.rs",
         // `ps`, where there is no `/proc`, and what Windows has in the place of signals.
         "src/system/",
     ];

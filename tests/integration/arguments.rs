@@ -1,7 +1,5 @@
 //! Arguments and variables that are wrong: what each message says, and that nothing is written.
 
-use ralph_memory::memory::ImportSource;
-
 use crate::support::{NOW, TestBase};
 
 /// Runs a command that must be refused, and checks what it says.
@@ -81,10 +79,8 @@ fn an_argument_that_names_no_file_or_no_folder_is_wrong_usage() {
         check(&base, &["record", "file.txt", "--verify-exit", "0", "--verify-output", path], 2, expected);
         check(&base, &["run", "--task", "x", "--agent", "true", "--prompt", path], 2, expected);
     }
-    for source in ImportSource::WORDS {
-        check(&base, &["import", source, "nowhere"], 2, not_there);
-    }
-    base.run(["import", "jsonl", "-"]).says(0, "read standard input");
+    check(&base, &["import", "nowhere"], 2, not_there);
+    check(&base, &["import", "transcripts", "nowhere"], 2, not_there);
     for command in ["init", "list"] {
         check(&base, &[command, "--root", "nowhere"], 2, "`nowhere` does not exist\nhint: check the spelling");
         check(&base, &[command, "--root", "file.txt"], 2, "`file.txt` is not a folder\nhint: name the folder");

@@ -36,7 +36,7 @@ const COMPLETE: [&[&str]; 24] = [
     &["edit", "old"],
     &["edit", "old", "--title", "Another title"],
     &["edit", "wal", "--supersedes", "bench"],
-    &["import", "sections"],
+    &["import"],
     &["index"],
     &["index", "--rebuild"],
 ];

@@ -1,659 +1,310 @@
-//! What people have already: in every folder of a project, in other memories' forms, and in formats for exchange.
+//! `import` of notes, records, rules and JSON Lines: what becomes an entry, and that nothing of the memory is lost.
 
 use std::fs;
+use std::os::unix::fs::symlink;
 
+use proptest::prelude::*;
+use ralph_memory::Memory;
+use ralph_memory::memory::{ImportAction, ImportInput, ImportRequest};
 use serde_json::Value;
 
-use crate::support::{TestBase, git};
+use crate::support::TestBase;
 
-/// Makes a project of several packages, with something of every source in one of them.
-fn packages() -> TestBase {
-    let base = TestBase::new();
-    let decision = |status: &str, decision: &str| {
-        format!("# {decision}\n\n## Status\n\n{status}\n\n## Decision\n\n{decision}, always.\n")
-    };
-    for (path, text) in [
-        ("AGENTS.md", "## Tests\n\nRun `just test`.\n".to_owned()),
-        ("packages/web/CLAUDE.md", "## Tests\n\nRun `vitest`.\n".to_owned()),
-        ("packages/web/.claude/CLAUDE.md", "## Styles\n\nUse tokens.\n".to_owned()),
-        ("packages/web/.cursor/rules/api.mdc", "---\nglobs: src/**\n---\n# Calls\n\nUse the client.\n".to_owned()),
-        ("packages/web/.cursor/rules/all.mdc", "# All of it\n\nNo default exports.\n".to_owned()),
-        ("packages/web/docs/adr/0001-signals.md", decision("Accepted", "Use signals")),
-        ("packages/api/docs/adr/0001-cron.md", decision("Superseded by ADR-0002", "Use cron")),
-        ("packages/api/docs/adr/0002-queue.md", decision("Accepted", "Use a queue")),
-        ("packages/api/memory-bank/ops/ports.md", "# Ports\n\nThe API has 8080.\n".to_owned()),
-        (".kiro/steering/tech.md", "# Stack\n\nRust.\n".to_owned()),
-        (
-            ".github/instructions/sql.instructions.md",
-            "---\napplyTo: '**/*.sql'\n---\n# SQL\n\nLower case.\n".to_owned(),
-        ),
-        (".agent_memory/packets/pool.json", r#"{"id":"p1","title":"Pool","body":"Five."}"#.to_owned()),
-        ("wiki/.obsidian/app.json", "{}".to_owned()),
-        ("wiki/Areas/Deploys.md", "Deploys run at *noon*.\n".to_owned()),
-        ("wiki/.trash/Old.md", "Gone.\n".to_owned()),
-        ("wiki/CLAUDE.md", "## Wiki\n\nWrite short notes.\n".to_owned()),
-        ("node_modules/x/AGENTS.md", "## Other\n\nOf others.\n".to_owned()),
-        ("packages/api/vendor/y/AGENTS.md", "## Other\n\nOf others.\n".to_owned()),
-    ] {
-        base.write(path, text);
-    }
-    base
-}
+const GUIDE: &str = "# CLAUDE.md\n\nYou are a senior engineer.\n\n## Git\n\n- Never commit to `main`.\n- Name branches after the ticket.\n\n## Gotchas\n\n- The dev server needs port 3000.\n  ```sh\n  lsof -i :3000\n  ```\n- Dates are UTC.\n";
 
-/// What `import` alone shows of it.
-const FOUND: [&str; 5] = [
-    "sections: 4 new in AGENTS.md, packages/web/.claude/CLAUDE.md, packages/web/CLAUDE.md, wiki/CLAUDE.md",
-    "rules: 4 new in .github/instructions/sql.instructions.md, .kiro/steering/tech.md, packages/web/.cursor/rules/all.mdc, packages/web/.cursor/rules/api.mdc",
-    "adr: 3 new in packages/api/docs/adr/0001-cron.md, packages/api/docs/adr/0002-queue.md, packages/web/docs/adr/0001-signals.md",
-    "memory-bank: 2 new in packages/api/memory-bank/ops/ports.md, wiki/Areas/Deploys.md",
-    "jsonl: 1 new in .agent_memory/packets/pool.json",
-];
-
-#[test]
-fn an_import_alone_finds_what_every_folder_has() {
-    let base = packages();
-    let without_git = base.with(["import"]).env("PATH", base.home()).run();
-    assert_eq!(without_git.stdout.lines().collect::<Vec<_>>(), FOUND, "{without_git}");
-    git(&base, &["init", "-q"]);
-    base.write(".gitignore", "/built\n").write("built/AGENTS.md", "## Other\n\nGenerated.\n");
-    git(&base, &["add", "packages", "wiki"]);
-    // What is new, and what git tracks and is gone, change nothing.
-    base.write("packages/gone/AGENTS.md", "## Gone\n\nGone.\n");
-    git(&base, &["add", "packages/gone"]);
-    fs::remove_dir_all(base.at("packages/gone")).unwrap();
-    let ran = base.run(["import"]);
-    assert_eq!(ran.stdout.lines().collect::<Vec<_>>(), FOUND, "{ran}");
-    let answer = base.run(["import", "--json"]).json(0);
-    assert_eq!(answer["sources"][3]["read"][0], "packages/api/memory-bank/ops/ports.md", "{answer}");
-}
-
-#[test]
-fn what_a_folder_has_is_about_the_folder() {
-    let base = packages();
-    for source in ["sections", "rules", "adr", "memory-bank", "jsonl"] {
-        let ran = base.run(["import", source]);
-        assert_eq!(ran.code, Some(0), "{ran}");
-    }
-    // A folder of packets is known by its place, whichever form they have.
-    base.run(["import", ".agent_memory/packets"])
-        .says(0, "1 unchanged; read .agent_memory/packets/pool.json as `jsonl`");
-    for (entry, lines) in [
-        // Short instructions of a folder are one entry, called after it.
-        ("web", &["tags: [guidelines, packages/web]", "files: [\"packages/web/**\"]"][..]),
-        ("packages-web", &["files: [\"packages/web/**\"]"]),
-        ("calls", &["tags: [rules, packages/web]", "files: [\"packages/web/src/**\"]"]),
-        ("all-of-it", &["files: [\"packages/web/**\"]"]),
-        ("ports", &["tags: [packages/api/ops]", "files: [\"packages/api/**\"]", "source: agent"]),
-        ("deploys", &["tags: [areas]", "source: human"]),
-        ("pool", &["source: agent"]),
-        // Each package counts its decisions from 1.
-        ("use-a-queue", &["supersedes: [knowledge/use-cron]", "source: human"]),
-        ("use-signals", &["aliases: [ADR-0001, ADR-1]"]),
-    ] {
-        let text = base.read(&format!(".ralph/knowledge/{entry}.md"));
-        let missing: Vec<_> = lines.iter().filter(|line| !text.contains(&format!("\n{line}\n"))).collect();
-        assert!(missing.is_empty(), "{missing:?}\n{text}");
-    }
-}
-
-#[test]
-fn the_name_of_a_folder_is_no_pattern() {
-    let base = TestBase::new();
-    base.write("app/[slug]/AGENTS.md", "# Slug\n\nThe quokka route is static.\n");
-    base.write(
-        "app/[slug]/.cursor/rules/r.mdc",
-        "---\nglobs: src/**, \"!src/gen/**\", src/a.ts\n---\n# Rule\n\nUse it.\n",
-    );
-    base.run(["import", "sections"]).says(0, "1 added");
-    base.run(["import", "rules"]).says(0, "1 added");
-    let files = |id: &str| base.run(["show", id, "--json"]).json(0)["entry"]["files"].clone();
-    assert_eq!(files("slug"), serde_json::json!([r"app/\[slug\]/**"]));
-    let expected = [r"app/\[slug\]/src/**", r"!app/\[slug\]/src/gen/**", "app/[slug]/src/a.ts"];
-    assert_eq!(files("rule"), serde_json::json!(expected));
-}
-
-#[test]
-fn only_what_is_gone_from_a_folder_is_archived() {
-    let base = packages();
-    git(&base, &["init", "-q"]);
-    base.write(".gitignore", "/built\n").write("built/AGENTS.md", "## Built\n\nBy hand.\n");
-    base.run(["import", "sections", "built/AGENTS.md"]).says(0, "1 added");
-    base.run(["import", "sections"]).says(0, "4 added");
-    base.run(["import", "memory-bank"]).says(0, "2 added");
-    for path in ["packages/web/CLAUDE.md", "packages/api/memory-bank/ops/ports.md", "wiki/Areas/Deploys.md"] {
-        fs::remove_file(base.at(path)).unwrap();
-    }
-    base.run(["import", "sections"]).says(0, "1 archived, 3 unchanged");
-    base.run(["import", "memory-bank"]).says(0, "2 archived");
-    assert_eq!(base.files(".ralph/archive/knowledge").len(), 3);
-    // Git ignores this one, and it is there.
-    assert!(base.at(".ralph/knowledge/built.md").exists());
-}
-
-/// A packet as Kage writes it, with what it keeps for itself below.
-const PACKET: &str = "---\ntype: \"Negative Result\"\ntitle: \"Pool runs dry\"\ndescription: \"At most five connections, and the sixth caller waits for\"\n\
-    resource: \"src/pool.rs\"\ntags: [\"db\"]\nx-kage-id: \"repo:x:pool\"\nx-kage-status: \"deprecated\"\nx-kage-verified: \"unverified\"\n\
-    x-kage-paths: [\"src/pool.rs\", \"src/db.rs\"]\n---\n\n# Pool runs dry\n\n> At most five connections, and the sixth…\n\n\
-    At most five connections, and the sixth caller waits for ever.\n\n## Why\n\nThe driver has no timeout.\n\n# Citations\n\n[1] session\n\n## Kage state\n\n```json kage-state\n{}\n```\n";
-
-/// A concept of a bundle in the Open Knowledge Format.
-const CONCEPT: &str = "---\ntype: Playbook\ntitle: Restore a backup\ndescription: How to restore one.\nresource: https://example.com/runbook\n\
-    tags: [ops]\nstatus: draft\nstale_after: 2027-03-01\ngenerated: { by: writer/1.0, at: 2026-05-28T14:30:00Z }\n\
-    verified:\n  - { by: process:nightly, at: 2026-06-01T00:00:00Z }\nsources:\n  - { id: s, resource: src/pool.rs }\n---\n\nRun `just restore`.\n";
-
-#[test]
-fn packets_and_concepts_come_as_they_are() {
-    let base = TestBase::new();
-    base.write("src/pool.rs", "").write(".agent_memory/packets/pool.md", PACKET);
-    base.write("bundle/index.md", "---\nokf_version: \"0.2\"\n---\n\n# All\n\n* [Restore](ops/restore.md) - how\n");
-    base.write("bundle/log.md", "# Log\n\n## 2026-05-22\n* **Creation**: Made it.\n");
-    base.write("bundle/ops/index.md", "# Ops\n\n* [Restore](restore.md) - how\n");
-    base.write("bundle/ops/restore.md", CONCEPT);
-    let by_person = CONCEPT.replace("process:nightly", "human:ana").replace("a backup", "by hand");
-    base.write("bundle/ops/by-hand.md", by_person);
-    base.write("bundle/table.md", "---\ntype: Table\ntitle: Orders\ndescription: One row for each order.\n---\n");
-    base.run(["import", "bundle"]).says(0, "3 added, 3 skipped; read ");
-    base.run(["import", ".agent_memory/packets"])
-        .says(0, "1 added; read .agent_memory/packets/pool.md as `memory-bank`");
-    for (entry, parts) in [
-        (
-            "pool-runs-dry",
-            &[
-                "\ntags: [db]\n",
-                "\ncategory: pitfall\nstatus: deprecated\n",
-                "\nsource: agent\n",
-                "\nfiles: [src/pool.rs, src/db.rs]\n",
-                "---\n\nAt most five connections, and the sixth caller waits for ever.\n\n## Why\n\nThe driver has no timeout.\n",
-            ][..],
-        ),
-        (
-            "restore-a-backup",
-            &[
-                "\ntags: [ops, playbook]\n",
-                "\nstatus: draft\n",
-                "\nsource: agent\n",
-                "\ncreated_at: \"2026-05-28T14:30:00Z\"\n",
-                "\nexpires_at: \"2027-03-01T00:00:00Z\"\n",
-                "\nfiles: [src/pool.rs]\n",
-                "\"verified\":[\"process:nightly 2026-06-01T00:00:00Z\"]",
-                "\"resource\":\"https://example.com/runbook\"",
-                "---\n\nRun `just restore`.\n",
-            ],
-        ),
-        // What a person confirmed is a person's.
-        ("restore-by-hand", &["\nsource: human\n", "\"verified\":[\"human:ana 2026-06-01T00:00:00Z\"]"]),
-        ("orders", &["\ntags: [table]\n", "---\n\nOne row for each order.\n"]),
-    ] {
-        let text = base.read(&format!(".ralph/knowledge/{entry}.md"));
-        let missing: Vec<_> = parts.iter().filter(|part| !text.contains(**part)).collect();
-        assert!(missing.is_empty(), "{missing:?}\n{text}");
-    }
-}
-
-#[test]
-fn json_documents_are_imported_once() {
-    let base = TestBase::new();
-    let graph = r#"{"entities":[{"name":"Shop","entityType":"project","observations":["Sells tea."]}],"relations":[]}"#;
-    base.write("graph.json", graph);
-    base.run(["import", "graph.json"]).says(0, "1 added; read graph.json as `jsonl`");
-    base.run(["import", "jsonl", "graph.json"]).says(0, "1 unchanged");
-    // An entity is known by its name.
-    base.write("graph.json", graph.replace("tea.", "tea and cups."));
-    base.run(["import", "jsonl", "graph.json"]).says(0, "1 updated");
-    assert!(base.read(".ralph/knowledge/shop.md").ends_with("---\n\n- Sells tea and cups.\n"));
-    let log = "[\n  {\n    \"day\": \"2026-01-02\",\n    \"learned\": [\"One.\", \"Two.\"]\n  },\n  {\n    \"day\": \"2026-01-03\"\n  }\n]\n";
-    let fields = ["import", "jsonl", "-", "--title-field", "day", "--body-field", "learned"];
-    base.with(fields).input(log).run().says(0, "1 added, 1 skipped");
-}
-
-#[test]
-fn an_id_that_is_there_twice_loses_no_text() {
-    let base = TestBase::new();
-    let line = |text: &str| format!("{{\"id\":7,\"title\":\"Ports\",\"text\":\"{text}\"}}\n");
-    base.write("facts.jsonl", ["On 8080.", "On 9090.", "On 8080."].map(line).concat());
-    base.run(["import", "jsonl", "facts.jsonl"]).says(0, "2 added, 1 skipped");
-    assert!(base.read(".ralph/knowledge/ports-2.md").ends_with("---\n\nOn 9090.\n"));
-    base.run(["import", "jsonl", "facts.jsonl"]).says(0, "2 unchanged, 1 skipped");
-    base.write("facts.jsonl", line("On 8080."));
-    base.run(["import", "jsonl", "facts.jsonl"]).says(0, "1 archived, 1 unchanged");
-}
-
-#[test]
-fn an_object_that_left_its_file_takes_its_entry_along() {
-    let base = TestBase::new();
-    let line = |title: &str, body: &str| format!("{{\"title\":\"{title}\",\"body\":\"{body}\"}}\n");
-    let (ports, logs) = (line("Ports", "On 8080."), line("Logs", "JSON."));
-    base.write("facts.jsonl", format!("{ports}{logs}"));
-    let import = || base.run(["import", "jsonl", "facts.jsonl"]);
-    import().says(0, "2 added");
-    import().says(0, "2 unchanged");
-    // Another file or a pipe says nothing about this one.
-    let other = TestBase::new();
-    other.write("facts.jsonl", line("Keys", "In the vault."));
-    base.run(["import", "jsonl", other.at("facts.jsonl").to_str().unwrap()]).says(0, "1 added; ");
-    base.with(["import", "jsonl", "-"]).input(line("Pipes", "One.")).run().says(0, "1 added; ");
-    base.with(["import", "jsonl", "-"]).input(line("Pipes", "Two.")).run().says(0, "1 added; ");
-    // A line that cannot be read may be the object.
-    base.write("facts.jsonl", format!("{}{{\"title\":\"Logs\",\"bo\n", line("Ports", "On 9090.")));
-    import().says(0, "facts.jsonl:2: the line is incomplete");
-    assert!(!base.at(".ralph/archive/knowledge").exists());
-    base.write("facts.jsonl", line("Ports", "On 9090."));
-    let ran = import();
-    assert!(ran.stderr.contains("2 archived, 1 unchanged"), "{ran}");
-    assert!(ran.stdout.contains("archived knowledge/ports from facts.jsonl: it is no longer in the file"), "{ran}");
-    assert!(base.read(".ralph/knowledge/ports-2.md").ends_with("\n\nOn 9090.\n"));
-    assert_eq!(base.files(".ralph/archive/knowledge").len(), 2);
-}
-
-#[test]
-fn an_object_whose_text_is_not_found_keeps_its_entry() {
-    let base = TestBase::new();
-    base.write("k.jsonl", "{\"id\":1,\"mem\":\"K says one thing.\"}\n{\"id\":2,\"mem\":\"L says one thing.\"}\n");
-    let import = |more: &[&str]| base.run([&["import", "jsonl", "k.jsonl"], more].concat());
-    import(&["--body-field", "mem"]).says(0, "2 added");
-    let ran = import(&[]);
-    assert!(ran.stderr.contains("2 skipped") && !ran.stdout.contains("archived"), "{ran}");
-    base.write("k.jsonl", "{\"id\":1,\"mem\":\"K says one thing.\"}\n");
-    import(&["--body-field", "mem"]).says(0, "1 archived, 1 unchanged");
-}
-
-#[test]
-fn an_entry_that_another_file_says_too_stays() {
-    let base = TestBase::new();
-    base.write("memory-bank/a.md", "# Cache limits\n\nThe cache has 5 GB at most on the host.\n");
-    base.write("memory-bank/b.md", "# Cache limits\n\nThe cache has 5 GB at most\non the host.\n");
-    let import = || base.run(["import", "memory-bank"]);
-    import().says(0, "1 added, 1 unchanged");
-    std::fs::remove_file(base.at("memory-bank/a.md")).unwrap();
-    for outcome in ["1 updated; ", "1 unchanged; "] {
-        import().says(0, outcome);
-        assert_eq!(base.files(".ralph/knowledge"), [".ralph/knowledge/cache-limits.md"]);
-    }
-    std::fs::remove_file(base.at("memory-bank/b.md")).unwrap();
-    base.write("memory-bank/c.md", "# Keys\n\nThey are in the vault.\n");
-    import().says(0, "1 added, 1 archived");
-}
-
-#[test]
-fn only_an_accepted_decision_replaces_another() {
-    for (status, is_replaced) in [
-        ("Accepted (supersedes ADR-0001)", true),
-        ("Deprecated\n\nSupersedes ADR-0001", true),
-        ("Proposed\n\nSupersedes ADR-0001", false),
-        ("Rejected (supersedes ADR-0001)", false),
-        ("Accepted, supersedes ADR-1 in part (mails only)", false),
-        ("Accepted\n\nSupersedes: N/A (see ADR-1)", false),
-        ("Accepted\n\nSupersedes: none; ADR-1 holds", false),
-        ("Accepted\n\n- Supersedes: - (see ADR-1)", false),
-        ("Accepted, supersedes no record, see ADR-1", false),
-    ] {
-        let base = TestBase::new();
-        base.write("docs/adr/0001-x.md", "# 1. Use X\n\n## Status\n\nAccepted\n\n## Decision\n\nUse Xenon.\n");
-        let newer = format!("# 2. Use Y\n\n## Status\n\n{status}\n\n## Decision\n\nUse Yttrium.\n");
-        base.write("docs/adr/0002-y.md", newer);
-        base.run(["import", "adr"]).says(0, "2 added");
-        assert_eq!(base.read(".ralph/knowledge/use-y.md").contains("knowledge/use-x"), is_replaced, "{status}");
-    }
-}
-
-#[test]
-fn an_object_whose_key_did_not_name_its_file_is_known() {
-    let line = |title: &str| format!("{{\"title\":\"{title}\",\"body\":\"On 8080.\"}}\n");
-    let base = TestBase::new();
-    base.write("facts.jsonl", ["Ports", "Edited", "Archived"].map(line).concat());
-    let import = || base.run(["import", "jsonl", "facts.jsonl"]);
-    import().says(0, "3 added");
-    for name in ["ports", "edited", "archived"] {
-        let path = format!(".ralph/knowledge/{name}.md");
-        let entry = base.read(&path);
-        assert_eq!(entry.matches("\"id\":\"facts.jsonl#").count(), 1, "{entry}");
-        base.write(&path, entry.replace("\"id\":\"facts.jsonl#", "\"id\":\""));
-    }
-    let edited = base.read(".ralph/knowledge/edited.md");
-    base.write(".ralph/knowledge/edited.md", edited.replace("On 8080.", "On 8081."));
-    base.run(["archive", "archived"]).says(0, "");
-    import().says(0, "1 updated, 2 unchanged");
-    import().says(0, "3 unchanged");
-    base.write("facts.jsonl", line("Edited"));
-    import().says(0, "1 archived, 1 unchanged");
-}
-
-#[test]
-fn a_file_that_cannot_be_read_keeps_its_entries() {
-    let base = TestBase::new();
-    for (source, path, text, broken) in [
-        ("memory-bank", "memory-bank/ports.md", "---\ntype: note\n---\nOn 8080.\n", "---\n[note\n---\nOn 8080.\n"),
-        (
-            "adr",
-            "docs/adr/0001-logs.md",
-            "---\nstatus: accepted\n---\n# Logs\n\nJSON.\n",
-            "---\n[accepted\n---\n# Logs\n\nJSON.\n",
-        ),
-        ("jsonl", ".agent_memory/packets/a.json", "[{\"id\": 1, \"text\": \"One.\"}]", "[{\"id\": 1, \"te"),
-    ] {
-        base.write(path, text);
-        base.run(["import", source]).says(0, "1 added; ");
-        base.write(path, broken);
-        base.run(["import", source]).says(0, "1 skipped; ");
-        base.write(path, text);
-        base.run(["import", source]).says(0, "1 unchanged; ");
-    }
-    assert!(!base.at(".ralph/archive/knowledge").exists());
-}
-
-#[test]
-fn json_that_cannot_be_read_at_all_is_an_error() {
-    let base = TestBase::new();
-    for (text, expected) in [
-        ("[\n  {\"text\": \"One.\"},\n  {\n", ":4: it is not JSON: column 0"),
-        ("One.\nTwo.\n", ":1: it is not JSON: column 1"),
-        ("\n{\"text\": \"One.\n", ":2: the line is incomplete"),
-    ] {
-        base.write("broken/facts.json", text);
-        for place in ["broken/facts.json", "broken"] {
-            base.run(["import", "jsonl", place]).says(2, &format!("error: broken/facts.json{expected}"));
-        }
-        base.with(["import", "jsonl", "-"]).input(text).run().says(2, &format!("error: standard input{expected}"));
-    }
-    // Among others, and where nobody named it, it is left out.
-    base.write("broken/good.json", "{\"text\": \"One.\"}");
-    base.run(["import", "jsonl", "broken"]).says(0, "1 added, 1 skipped");
-    base.write(".agent_memory/packets/a.json", "{");
-    base.run(["import", "jsonl"]).says(0, "1 skipped");
-    base.write("empty.json", "");
-    base.run(["import", "jsonl", "empty.json"]).says(0, "nothing to import");
-}
-
-#[test]
-fn a_relation_links_only_to_what_is_an_entry() {
-    let base = TestBase::new();
-    // In pieces, so that scanners do not report it.
-    let token = ["gh", "p_", "16C7e42F292c6912E7", "710c838347Ae178B4a"].concat();
-    let graph = |of_shop: &str| {
-        let entity = |name: &str, text: &str| {
-            format!("{{\"type\":\"entity\",\"name\":\"{name}\",\"entityType\":\"x\",\"observations\":[{text}]}}\n")
-        };
-        let relation = |to: &str| {
-            format!("{{\"type\":\"relation\",\"from\":\"Ana\",\"to\":\"{to}\",\"relationType\":\"knows\"}}\n")
-        };
-        let entities = [
-            ("Ana", "\"See [[Shop]].\""),
-            ("Bo", "\"Writes.\""),
-            ("Key", &format!("\"It is {token}.\"")),
-            ("Shop", of_shop),
-        ];
-        let entities = entities.map(|(name, text)| entity(name, text)).concat();
-        entities + &["Bo", "Key", "Shop", "Nobody"].map(relation).concat()
-    };
-    let expect = |key: &str, shop: &str| {
-        let ana = base.read(".ralph/knowledge/ana.md");
-        let expected =
-            format!("---\n\n- See [[Shop]].\n\n- knows [[Bo]]\n- knows {key}\n- knows {shop}\n- knows Nobody\n");
-        assert!(ana.ends_with(&expected), "{expected}\n{ana}");
-    };
-    base.write("graph.jsonl", graph(""));
-    base.run(["import", "jsonl", "graph.jsonl"]).says(1, "2 added, 1 skipped, 1 refused");
-    expect("Key", "Shop");
-    base.write("graph.jsonl", graph("\"Sells tea.\""));
-    base.run(["import", "jsonl", "graph.jsonl"]).says(1, "1 added, 1 updated, 1 unchanged, 1 refused");
-    expect("Key", "[[Shop]]");
-    base.run(["import", "jsonl", "graph.jsonl"]).says(1, "3 unchanged, 1 refused");
-    // What was imported before is an entry, whatever its source says now.
-    base.write("graph.jsonl", graph(&format!("\"It is {token}.\"")));
-    base.run(["import", "jsonl", "graph.jsonl"]).says(1, "2 unchanged, 2 refused");
-    expect("Key", "[[Shop]]");
-    base.write("graph.jsonl", graph(""));
-    base.run(["import", "jsonl", "graph.jsonl"]).says(1, "1 updated, 1 unchanged, 1 skipped, 1 refused");
-    expect("Key", "Shop");
-}
-
-#[test]
-fn a_link_leads_to_no_note_that_was_refused() {
-    let base = TestBase::new();
-    base.write("memory-bank/a.md", "# A\n\nSee [b](b.md).\n")
-        .write("memory-bank/b.md", "# B\n\nTurned \u{202e}text.\n");
-    base.run(["import", "memory-bank"]).says(1, "1 added, 1 refused");
-    let a = base.read(".ralph/knowledge/a.md");
-    assert!(a.ends_with("\n\nSee [b](../../memory-bank/b.md).\n"), "{a}");
-}
-
-/// Returns whether each live entry is replaced by another one, by the titles.
-fn superseded(base: &TestBase) -> Vec<(String, bool)> {
-    let found = base.run(["list", "--kind=knowledge", "--json", "--limit", "100"]).json(0);
-    let of = |entry: &Value| (entry["title"].as_str().unwrap().to_owned(), entry["superseded"] == true);
-    let mut superseded: Vec<_> = found["entries"].as_array().unwrap().iter().map(of).collect();
-    superseded.sort();
-    superseded
-}
-
-#[test]
-fn notes_replace_each_other_from_either_side() {
-    let check = |new: &str, old: &str, is_replaced: bool| {
-        // Whichever file comes first.
-        for [new_name, old_name] in [["a-new", "z-old"], ["z-new", "a-old"]] {
-            let base = TestBase::new();
-            let write = |name: &str, title: &str, head: &str| {
-                let head = head.replace("NEW", new_name).replace("OLD", old_name);
-                base.write(
-                    &format!("memory-bank/ops/{name}.md"),
-                    format!("---\ntitle: {title}\n{head}\n---\n\nThe {title} of things.\n"),
-                );
-            };
-            write(new_name, "Newer way", new);
-            write(old_name, "Older way", old);
-            base.run(["import", "memory-bank"]).says(0, "2 added");
-            let expected = [("Newer way".to_owned(), false), ("Older way".to_owned(), is_replaced)];
-            assert_eq!(superseded(&base), expected, "{new}\n{old}");
-            base.run(["import", "memory-bank"]).says(0, "2 unchanged");
-        }
-    };
-    for said in [
-        "supersedes: OLD",
-        "supersedes: OLD.md",
-        "supersedes: [ops/OLD.md, other.md]",
-        "supersedes: memory-bank/ops/OLD.md",
-        "supersedes: ../ops/OLD.md",
-        "supersedes: \"[[OLD]]\"",
-        "supersedes: [[OLD]]",
-        "supersedes:\n  - \"[[ops/OLD|the old one]]\"",
-        "supersedes:\n  - \"[it](OLD.md)\"",
-        "supersedes: older way",
-        "supersedes: [other-way, way-1]",
-    ] {
-        check(said, "aliases: [way-1]", true);
-    }
-    for said in
-        ["superseded-by: NEW", "superseded_by: [newer way]", "supersededBy: \"[[NEW]]\"", "superseded_by: ./NEW.md"]
-    {
-        check("tags: [x]", said, true);
-    }
-    for said in ["supersedes: nothing", "supersedes: true", "supersedes: [docs/OLD.md]", "supersedes: NEW"] {
-        check(said, "tags: [x]", false);
-    }
-    // Of two that replace each other, the first in the order of the files does.
-    let base = TestBase::new();
-    base.write("memory-bank/a.md", "---\nsupersedes: b\n---\n# A\n\nOne thing.\n")
-        .write("memory-bank/b.md", "---\nsupersedes: a\n---\n# B\n\nAnother thing.\n");
-    base.run(["import", "memory-bank"]).says(0, "2 added");
-    base.run(["import", "memory-bank"]).says(0, "2 unchanged");
-    assert_eq!(superseded(&base), [("A".to_owned(), false), ("B".to_owned(), true)]);
-}
-
-/// Imports a file of this path and text, and checks that an entry has each of these texts, in its title or below it.
+/// Imports, and returns `ACTION TITLE` of each item, sorted.
 #[track_caller]
-fn check_kept(source: &str, path: &str, text: &str, kept: &[&str]) {
+fn import(base: &TestBase, arguments: &[&str], code: i32) -> Vec<String> {
+    let answer = base.run([&["import"], arguments, &["--json"]].concat()).json(code);
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let items = answer["items"].as_array().unwrap().iter();
+    let mut items: Vec<String> =
+        items.map(|item| format!("{} {}", text(&item["action"]), text(&item["title"])).trim().to_owned()).collect();
+    items.sort();
+    items
+}
+
+/// Returns the text of the entry with this title.
+#[track_caller]
+fn entry(base: &TestBase, title: &str) -> String {
+    let all = base.files(".ralph/knowledge").into_iter().map(|path| base.read(&path));
+    all.filter(|text| text.contains(&format!("title: \"{title}\""))).last().unwrap_or_else(|| panic!("no {title}"))
+}
+
+#[test]
+fn each_rule_of_a_file_is_an_entry_that_is_imported_once() {
     let base = TestBase::new();
-    base.write(path, text);
-    let ran = base.run(["import", source, path]);
-    assert_eq!(ran.code, Some(0), "{ran}");
-    let is_kept = |words: &&&str| {
-        let plain = |text: &str| text.replace("\\\"", "\"");
-        let lines = |text: &str| -> String {
-            let kept = text.lines().filter(|line| !line.starts_with("details:"));
-            kept.map(|line| plain(line) + "\n").collect()
+    base.write("CLAUDE.md", GUIDE);
+    let titles = [
+        "Dates are UTC.",
+        "Name branches after the ticket.",
+        "Never commit to `main`.",
+        "The dev server needs port 3000.",
+    ];
+    let as_each = |action: &str| titles.map(|title| format!("{action} {title}")).to_vec();
+    assert_eq!(import(&base, &["CLAUDE.md", "--dry-run"], 0), as_each("added"));
+    assert!(base.files(".ralph/knowledge").is_empty(), "a dry run writes nothing");
+    assert_eq!(import(&base, &["CLAUDE.md"], 0), as_each("added"));
+    assert_eq!(import(&base, &["CLAUDE.md"], 0), as_each("unchanged"));
+    let pitfall = entry(&base, "The dev server needs port 3000.");
+    assert!(pitfall.contains("category: pitfall") && pitfall.contains("```sh\nlsof -i :3000\n```"), "{pitfall}");
+    let line =
+        entry(&base, "Never commit to `main`.").lines().find(|line| line.starts_with("details")).unwrap().to_owned();
+    assert!(line.contains("\"id\":\"CLAUDE.md#Git\"") && line.matches(':').count() == 4, "{line}");
+    // Another order and a new item leave the others alone; a changed one is updated.
+    let changed = GUIDE.replace(
+        "- Never commit to `main`.\n",
+        "- Squash each branch first.\n- Never commit to `main` without a review.\n",
+    );
+    base.write("CLAUDE.md", changed);
+    let expected = [
+        "added Squash each branch first.",
+        "unchanged Dates are UTC.",
+        "unchanged Name branches after the ticket.",
+        "unchanged The dev server needs port 3000.",
+        "updated Never commit to `main` without a review.",
+    ];
+    assert_eq!(import(&base, &["CLAUDE.md"], 0), expected);
+}
+
+#[test]
+fn what_a_person_changed_or_archived_stays() {
+    let base = TestBase::new();
+    base.write("notes/ports.md", "# Ports\n\nThe API has 8080.\n").write("notes/hosts.md", "# Hosts\n\nOne host.\n");
+    assert_eq!(import(&base, &["notes"], 0), ["added Hosts", "added Ports"]);
+    base.run(["archive", "hosts"]).says(0, "archived");
+    assert_eq!(import(&base, &["notes"], 0), ["unchanged Hosts", "unchanged Ports"]);
+    base.write(".ralph/knowledge/ports.md", base.read(".ralph/knowledge/ports.md").replace("8080", "8081"));
+    assert_eq!(import(&base, &["notes"], 0), ["unchanged Hosts", "unchanged Ports"]);
+    base.write("notes/ports.md", "# Ports\n\nThe API has 9090.\n").write("notes/hosts.md", "# Hosts\n\nTwo hosts.\n");
+    let before = base.read(".ralph/knowledge/ports.md");
+    assert_eq!(import(&base, &["notes"], 1), ["conflict Ports", "skipped Hosts"]);
+    assert_eq!(base.read(".ralph/knowledge/ports.md"), before);
+    // The same correction in both is none.
+    base.write("notes/ports.md", "# Ports\n\nThe API has 8081.\n");
+    assert_eq!(import(&base, &["notes"], 0), ["skipped Hosts", "unchanged Ports"]);
+    // An entry that was not imported is never changed.
+    base.run(["add", "Queues", "--tags", "mq", "--body", "Three queues."]).says(0, "created");
+    base.write("more/queues.md", "# Queues\n\nTwo queues.\n");
+    assert_eq!(import(&base, &["more"], 1), ["conflict Queues"]);
+    assert!(entry(&base, "Queues").contains("Three queues."));
+}
+
+#[test]
+fn an_entry_of_the_first_version_is_known() {
+    let base = TestBase::new();
+    base.write("notes/ports.md", "# Ports\n\nThe API has 8080.\n");
+    import(&base, &["notes"], 0);
+    let text = base.read(".ralph/knowledge/ports.md");
+    let start = text.find("details:").unwrap();
+    let end = start + text[start..].find('\n').unwrap();
+    let hash = format!("{:016x}", xxhash_rust::xxh3::xxh3_64(b"The API has 8080."));
+    let old = format!(
+        "details: {{\"imported\":{{\"hash\":\"{hash}\",\"id\":\"notes/ports.md\",\"path\":\"notes/ports.md\",\"source\":\"memory-bank\",\"tags\":[\"notes\"],\"title\":\"Ports\"}}}}"
+    );
+    base.write(".ralph/knowledge/ports.md", format!("{}{old}{}", &text[..start], &text[end..]));
+    base.write("notes/ports.md", "# Ports\n\nThe API has 9090.\n");
+    assert_eq!(import(&base, &["notes"], 0), ["updated Ports"]);
+    assert!(!entry(&base, "Ports").contains("memory-bank"));
+}
+
+#[test]
+fn a_decision_record_has_its_status_and_its_number() {
+    let base = TestBase::new();
+    let record = |title: &str, status: &str| {
+        format!(
+            "# {title}\n\nDate: 2025-02-10\n\n## Status\n\n{status}\n\n## Context\n\nWe need one.\n\n## Decision\n\nWe take {title}.\n"
+        )
+    };
+    base.write("docs/adr/0001-use-wal.md", record("1. Use WAL", "Accepted"));
+    base.write("docs/adr/0002-use-redux.md", record("2. Use Redux", "Superceded by [3. Use signals](0003.md)"));
+    base.write("choices/adr-7.md", record("ADR-7: Use GraphQL", "**Rejected**"));
+    base.write("docs/adr/0000-template.md", record("Title", "proposed"));
+    let expected = ["added Use GraphQL", "added Use Redux", "added Use WAL", "skipped"];
+    assert_eq!(import(&base, &["docs/adr", "choices"], 0), expected);
+    for (title, status, alias) in [
+        ("Use WAL", "accepted", "[ADR-1, ADR-0001]"),
+        ("Use Redux", "superseded", "[ADR-2, ADR-0002]"),
+        ("Use GraphQL", "rejected", "[ADR-7]"),
+    ] {
+        let text = entry(&base, title);
+        for part in [
+            "category: decision",
+            &format!("status: {status}"),
+            &format!("aliases: {alias}"),
+            "created_at: \"2025-02-10",
+        ] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+    }
+    let text = entry(&base, "Use WAL");
+    assert!(text.contains("---\n\nWe take 1. Use WAL.\n\n## Context\n\nWe need one.\n"), "{text}");
+    assert!(entry(&base, "Use Redux").contains("Superceded by [3. Use signals]"), "nothing is lost");
+    base.run(["search", "ADR-0007", "--limit", "1"]).says(0, "Use GraphQL");
+    // A status that changes is a change.
+    base.write("docs/adr/0001-use-wal.md", record("1. Use WAL", "Deprecated"));
+    assert_eq!(import(&base, &["docs/adr/0001-use-wal.md"], 0), ["updated Use WAL"]);
+    assert!(entry(&base, "Use WAL").contains("status: \"deprecated\""));
+}
+
+#[test]
+fn a_note_is_one_entry_with_what_its_frontmatter_says() {
+    let base = TestBase::new();
+    base.write("vault/ops/brokers.md", "---\ntags: [mq, '#infra']\naliases: Kafka\ncategory: pitfall\ndate: 2026-01-05\nglobs: *.conf\n---\n\n# Brokers [![up](a.svg)](b)\r\n\r\nThey want TLS. See [[rack-a]].\r\n\r\n## Ports\r\n\r\n9092.\r\n");
+    base.write("vault/rack-a.md", "# The first rack\n\nIt has two brokers.\n")
+        .write("vault/empty.md", "# Empty\n\n<!-- later -->\n");
+    base.write("vault/copy/brokers.md", "# Brokers\n\nOther ones.\n");
+    let expected = ["added Brokers", "added The first rack", "added vault/ops: Brokers", "skipped"];
+    assert_eq!(import(&base, &["vault"], 0), expected);
+    let text = entry(&base, "vault/ops: Brokers");
+    for part in [
+        "tags: [vault/ops, mq, infra]",
+        "category: pitfall",
+        "aliases: [Kafka]",
+        "created_at: \"2026-01-05",
+        "files: [\"*.conf\"]",
+        "They want TLS. See [[rack-a]].\n\n## Ports\n\n9092.\n",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    // The name of a file that others link to leads to its entry.
+    base.run(["check", "--strict"]).says(0, "no problems");
+}
+
+#[test]
+fn json_lines_have_five_fields() {
+    let base = TestBase::new();
+    let lines = "{\"title\":\"Page size\",\"body\":\"50 rows.\",\"tags\":[\"api\"],\"category\":\"tool_usage\",\"created_at\":\"2026-02-03T04:05:06Z\",\"id\":7}\n\n{\"body\":\"Retries stop after three.\",\"tags\":\"net, http\"}\n{\"title\":\"Nothing\"}\nnot json\n{\"title\":\"Late\",\"body\":\"x\",\"created_at\":\"soon\"}\n";
+    base.write("memories.jsonl", lines);
+    let expected = ["added Page size", "added Retries stop after three.", "skipped", "skipped", "skipped"];
+    assert_eq!(import(&base, &["memories.jsonl"], 0), expected);
+    let ran = base.run(["import", "memories.jsonl"]);
+    for line in [
+        "memories.jsonl:4: it has no `body`",
+        "memories.jsonl:5: it cannot be read",
+        "memories.jsonl:6: its `created_at` is not a time: `soon`",
+    ] {
+        assert!(ran.stdout.contains(line), "{ran}");
+    }
+    let text = entry(&base, "Page size");
+    assert!(text.contains("tags: [api]\ncategory: tool_usage") && text.contains("\"2026-02-03T04:05:06Z\""), "{text}");
+    base.with(["import", "-"])
+        .input("{\"title\":\"Piped\",\"body\":\"It was.\"}")
+        .run()
+        .says(0, "1 added; read standard input");
+    base.write("words.jsonl", "just words\n");
+    base.run(["import", "words.jsonl"]).says(2, "no line with a JSON object");
+    base.write("lines.txt", "{\"title\":\"Named\",\"body\":\"By hand.\"}\n");
+    base.run(["import", "lines.txt"]).says(2, "add --as markdown");
+    assert_eq!(import(&base, &["lines.txt", "--as", "jsonl"], 0), ["added Named"]);
+}
+
+#[test]
+fn an_import_alone_shows_what_there_is() {
+    let base = TestBase::new();
+    base.run(["import"]).says(0, "found nothing to import");
+    base.write("CLAUDE.md", GUIDE).write("docs/adr/0001-x.md", "# X\n\n## Status\n\nAccepted\n\nYes.\n");
+    base.write("packages/web/AGENTS.md", "- Use the shared buttons.\n").write("memory-bank/state.md", "Half done.\n");
+    base.write("node_modules/a/CLAUDE.md", "- Never look here at all.\n").write("docs/other.md", "# Other\n\nText.\n");
+    let ran = base.run(["import"]);
+    for line in ["CLAUDE.md: 4 new", "docs/adr: 1 new", "packages/web/AGENTS.md: 1 new", "memory-bank: 1 new"] {
+        assert!(ran.stdout.lines().any(|found| found == line), "{line}: {ran}");
+    }
+    assert_eq!(ran.stdout.lines().count(), 4, "{ran}");
+    assert!(base.files(".ralph/knowledge").is_empty());
+    base.run(["import", "packages/web/AGENTS.md"]).says(0, "1 added");
+    let text = entry(&base, "Use the shared buttons.");
+    assert!(text.contains("tags: [rules, packages/web]") && text.contains("files: [\"packages/web/**\"]"), "{text}");
+}
+
+#[test]
+fn what_cannot_be_read_is_named_and_the_rest_is_imported() {
+    let base = TestBase::new();
+    let token = ["gh", "p_", "16C7e42F292c6912E7", "710c838347Ae178B4a"].concat();
+    base.write("notes/good.md", "# Good\n\nIt is.\n").write("notes/secret.md", format!("# Secret\n\nUse {token}.\n"));
+    base.write("notes/yaml.md", "---\na: 1\n  b: [1\n---\nText.\n").write("notes/big.md", "x".repeat(5 << 20));
+    fs::write(base.at("notes/latin.md"), b"# Caf\xe9\n").unwrap();
+    fs::write(base.at("notes/zero.md"), b"# A\0\n").unwrap();
+    base.write("outside.md", "# Outside\n\nText.\n");
+    symlink(base.at("outside.md"), base.at("notes/link.md")).unwrap();
+    let ran = base.run(["import", "notes"]);
+    assert_eq!(ran.code, Some(1), "{ran}");
+    for line in [
+        "added knowledge/good",
+        "notes/yaml.md: its frontmatter is not valid YAML",
+        "notes/big.md: it has 5242880 bytes, and the limit is 4 MiB",
+        "notes/latin.md: it is not UTF-8",
+        "notes/zero.md: it is not a text",
+        "notes/link.md: it is a link, and links are not followed",
+    ] {
+        assert!(ran.stdout.contains(line), "{line}: {ran}");
+    }
+    assert!(ran.stdout.contains("refused") && !ran.to_string().contains(&token), "{ran}");
+    assert_eq!(base.files(".ralph/knowledge").len(), 1);
+    // Of a file that a person names it is an error, and nothing is imported.
+    base.run(["import", "outside.md", "notes/latin.md"]).says(2, "it is not UTF-8");
+    base.run(["import", "outside.md", "nowhere.md"]).says(2, "`nowhere.md` does not exist");
+    base.run(["import", ".ralph/knowledge"]).says(2, "it is in this memory");
+    assert_eq!(base.files(".ralph/knowledge").len(), 1);
+}
+
+#[test]
+fn the_block_of_setup_is_not_imported() {
+    let base = TestBase::new();
+    base.write("AGENTS.md", "# Rules\n\n## Tests\n\n- Use a temporary folder.\n");
+    base.run(["setup", "agents-md"]).says(0, "AGENTS.md");
+    assert!(base.read("AGENTS.md").contains("build_context"), "{}", base.read("AGENTS.md"));
+    assert_eq!(import(&base, &["AGENTS.md"], 0), ["added Use a temporary folder."]);
+}
+
+#[test]
+fn options_that_mean_nothing_are_refused() {
+    let base = TestBase::new();
+    base.run(["import", ".", "--since", "3"]).says(2, "--since is for past sessions");
+    base.run(["import", "transcripts", "--tag", "x"]).says(2, "--tag is for entries");
+    base.run(["import", "transcripts", "--as", "jsonl"]).says(2, "--as says something else");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Sources and entries change in any order: an import changes the bytes of an entry only if it has what was imported.
+    #[test]
+    fn an_import_changes_only_what_nobody_edited(steps in prop::collection::vec((0..3_usize, 0..4_usize, 0..3_u8), 1..12)) {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        Memory::init(root).unwrap();
+        let memory = Memory::open(root).unwrap();
+        let source = |number: usize| root.join(format!("note-{number}.md"));
+        let files = || {
+            let found = fs::read_dir(root.join(".ralph/knowledge")).into_iter().flatten().map(|file| file.unwrap().path());
+            found.filter(|path| path.is_file()).map(|path| (path.clone(), fs::read_to_string(path).unwrap())).collect::<Vec<_>>()
         };
-        base.files(".ralph/knowledge").iter().any(|file| lines(&base.read(file)).contains(**words))
-    };
-    let lost: Vec<_> = kept.iter().filter(|words| !is_kept(words)).collect();
-    assert!(lost.is_empty(), "{lost:?} of {path}:\n{text}\n{ran}");
-}
-
-#[test]
-fn only_a_line_that_is_a_path_names_a_file_to_read_instead() {
-    let check = |text: &str| {
-        check_kept("memory-bank", "memory-bank/x.md", &format!("# Tx\n\n{text}\n"), &[text]);
-        check_kept("sections", "CLAUDE.md", &format!("## Tx\n\n{text}\n\n## Other\n\nText of it.\n"), &[text]);
-    };
-    check("@Transactional on private methods does nothing: Spring proxies never see the call.");
-    check("@alice owns billing and must review every change of it.");
-    check("@Deprecated goes first.\n@Override goes second, docs/order.md says why.");
-    check("@docs/deploys.md\n\nNever on Fridays.");
-}
-
-/// Returns a list of this many rules.
-fn numbered_rules(count: usize) -> String {
-    let rule = |number: usize| ["- Rule number ".to_owned(), number.to_string(), " holds.\n".to_owned()];
-    (1..=count).flat_map(rule).collect()
-}
-
-#[test]
-fn sections_say_what_their_file_is_about() {
-    let check = |path: &str, text: &str, kept: &[&str]| check_kept("sections", path, text, kept);
-    let rules = numbered_rules(8);
-    check(
-        "AGENTS.md",
-        "# Zookeeper runbook\n\n## Restart\n\nRestart with systemctl.\n",
-        &["title: \"Zookeeper runbook: Restart\""],
-    );
-    check(
-        "AGENTS.md",
-        &format!("# Zookeeper runbook\n\n{rules}"),
-        &["title: \"Zookeeper runbook: Rule number 1 holds.\""],
-    );
-    check(
-        "packages/web/AGENTS.md",
-        "# Storefront (Next.js)\n\nRun `pnpm dev`.\n",
-        &["title: \"Storefront (Next.js)\""],
-    );
-    // What every such file or all of the project is called says nothing.
-    for heading in
-        ["AGENTS.md", "Project guidelines", "AGENTS.md (Root)", "Repository Guidelines", "Instructions for AI agents"]
-    {
-        check("AGENTS.md", &format!("# {heading}\n\n## Restart\n\nRestart with systemctl.\n"), &["title: \"Restart\""]);
-    }
-}
-
-#[test]
-fn rules_that_begin_alike_are_each_kept() {
-    let base = TestBase::new();
-    let others = numbered_rules(7);
-    base.write(
-        "CLAUDE.md",
-        format!("{others}- Run the linter first. In api use ruff.\n- Run the linter first. In web use biome.\n"),
-    );
-    base.run(["import", "sections"]).says(0, "9 added");
-    base.run(["import", "sections"]).says(0, "9 unchanged");
-}
-
-#[test]
-fn a_heading_alone_is_a_rule_if_it_is_a_sentence() {
-    let others = "## Tests\n\nRun `just test`.\n\n";
-    check_kept(
-        "sections",
-        "CLAUDE.md",
-        &format!("{others}## Never commit secrets\n"),
-        &["---\n\nNever commit secrets\n"],
-    );
-    for (source, path) in
-        [("sections", "CLAUDE.md"), ("rules", ".cursor/rules/x.mdc"), ("memory-bank", "memory-bank/x.md")]
-    {
-        check_kept(source, path, "# Never deploy on Fridays\n", &["---\n\nNever deploy on Fridays\n"]);
-    }
-    let base = TestBase::new();
-    base.write("CLAUDE.md", format!("{others}## Open questions\n"));
-    base.run(["import", "sections"]).says(0, "1 added, 1 skipped");
-}
-
-#[test]
-fn text_between_two_lines_is_no_frontmatter() {
-    let text = "---\n\n# Rule first\n\nText about walrus: yes.\n\n---\n\nMore text.\n";
-    check_kept("memory-bank", "memory-bank/x.md", text, &["walrus", "More text."]);
-    let base = TestBase::new();
-    base.write(".ralph/knowledge/hr.md", text);
-    base.run(["search", "walrus"]).says(0, "Rule first");
-}
-
-#[test]
-fn the_tags_of_obsidian_are_tags() {
-    for (written, tags) in
-        [("[\"#infra\"]", "[infra]"), ("\"#a #b, c/d\"", "[a, b, c/d]"), ("\n  - \"#x\"\n  - y z", "[x, y z]")]
-    {
-        let base = TestBase::new();
-        let note = format!("---\ntitle: T\ntags: {written}\n---\n\nText of it.\n");
-        base.write(".ralph/knowledge/raw.md", &note).write("memory-bank/x.md", note.replace("title: T", "title: U"));
-        base.run(["import", "memory-bank"]).says(0, "1 added");
-        let answer = base.run(["list", "--kind=knowledge", "--json"]).json(0);
-        for entry in answer["entries"].as_array().unwrap() {
-            let found: Vec<&str> = entry["tags"].as_array().unwrap().iter().map(|tag| tag.as_str().unwrap()).collect();
-            assert_eq!(format!("[{}]", found.join(", ")), tags, "{entry}");
+        let mut edited = std::collections::HashSet::new();
+        for number in 0..3 {
+            fs::write(source(number), format!("# Note {number}\n\nThe first text.\n")).unwrap();
+        }
+        for (number, text, what) in steps {
+            match what {
+                0 => fs::write(source(number), format!("# Note {number}\n\nText {text} of the source.\n")).unwrap(),
+                1 => {
+                    for (path, old) in files().into_iter().filter(|(path, _)| path.ends_with(format!("note-{number}.md"))) {
+                        let body = old.find("\n---\n").unwrap() + 5;
+                        fs::write(&path, format!("{}\nEdit {text}.\n", &old[..body])).unwrap();
+                        edited.insert(path);
+                    }
+                }
+                _ => {
+                    let before = files();
+                    let request = ImportRequest::new(ImportInput::Paths((0..3).map(source).collect()));
+                    let report = memory.import(&request).unwrap();
+                    for (path, old) in before {
+                        let is_same = fs::read_to_string(&path).unwrap() == old;
+                        prop_assert!(is_same || !edited.contains(&path), "{}: {report:?}", path.display());
+                    }
+                    prop_assert_eq!(memory.import(&ImportRequest { dry_run: true, ..request }).unwrap().count(ImportAction::Updated), 0);
+                }
+            }
         }
     }
-}
-
-#[test]
-fn the_heading_at_the_top_of_a_note_is_its_title() {
-    let check = |text: &str, title: &str| {
-        let base = TestBase::new();
-        base.write("memory-bank/x_notes.md", text).write(".ralph/knowledge/x_notes.md", text);
-        base.run(["import", "memory-bank"]).says(0, "; read memory-bank/x_notes.md");
-        let answer = base.run(["list", "--kind=knowledge", "--json"]).json(0);
-        for entry in answer["entries"].as_array().unwrap() {
-            assert_eq!(entry["title"], title, "{text}");
-        }
-    };
-    check("## Deployment of billing\n\nBy hand.\n", "Deployment of billing");
-    check("### Deployment of billing\n\nBy hand.\n\n#### Steps\n\nTwo of them.\n", "Deployment of billing");
-    check("## Deploys\n\nBy hand.\n\n## Tests\n\nBy hand, too.\n", "x notes");
-    check("By hand.\n\n## Deploys\n\nAs above.\n", "x notes");
-}
-
-#[test]
-fn a_link_with_a_folder_leads_to_the_note_in_it() {
-    let base = TestBase::new();
-    base.write("memory-bank/a/overview.md", "# Overview A\n\nAlpha, see [[b/overview]].\n")
-        .write("memory-bank/a/more.md", "# More of A\n\nSee [[overview]].\n")
-        .write("memory-bank/b/overview.md", "# Overview B\n\nBeta.\n")
-        .write("memory-bank/b/more.md", "# More of B\n\nSee [[overview|it]], and [[Overview#Size]] `[[overview]]`.\n");
-    base.run(["import", "memory-bank"]).says(0, "4 added");
-    let check = |id: &str, links: &str| base.run(["show", id]).says(0, &format!("links to     {links}"));
-    check("overview-a", "knowledge/overview-b");
-    check("more-of-a", "knowledge/overview-a");
-    check("more-of-b", "knowledge/overview-b");
-    let text = base.read(".ralph/knowledge/more-of-b.md");
-    let expected =
-        "See [[memory-bank/b/overview.md|it]], and [[memory-bank/b/overview.md#Size|Overview#Size]] `[[overview]]`.\n";
-    assert!(text.ends_with(expected), "{text}");
-    base.run(["import", "memory-bank"]).says(0, "4 unchanged");
-}
-
-#[test]
-fn no_words_of_json_are_lost() {
-    let check = |object: &str, kept: &[&str]| check_kept("jsonl", "facts.jsonl", object, kept);
-    check(
-        r#"{"id":"a","title":"A","observations":["one",{"content":"second, port 99","why":"the first is taken"}]}"#,
-        &["- one\n", "- second, port 99\n", "the first is taken"],
-    );
-    check(r#"{"id":"a","title":"A","observations":[{"content":"port 99"}]}"#, &["title: \"A\"", "- port 99\n"]);
-    check(
-        r#"{"id":"p","title":"Pool","summary":"Five at most.","body":"The driver waits."}"#,
-        &["---\n\nFive at most.\n\nThe driver waits.\n"],
-    );
-    check(
-        r#"{"uuid":"u","title":"Nested","body":{"text":"It says so."}}"#,
-        &["title: \"Nested\"", "---\n\nIt says so.\n"],
-    );
-    check(
-        r#"{"title":"T","narrative":"What happened.","facts":["Port 99 is free."]}"#,
-        &["What happened.", "- Port 99 is free."],
-    );
 }

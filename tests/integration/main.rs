@@ -18,7 +18,6 @@ mod compatibility; // a memory of 0.1.0 is read as 0.1.0 read it
 mod completing; // the script that completes commands in a shell
 mod corrected; // what a person corrected stays, whatever agents write
 mod damaged; // a damaged index changes no answer
-mod decisions; // what decision records say of their status and of each other
 mod dependencies; // which crates the lock file may contain
 mod doc_examples; // every example of the documentation works
 mod docs; // pages of the documentation, their links, and man pages
@@ -39,7 +38,7 @@ mod git; // files that knowledge mentions, as git knows them
 mod git_calls; // which git commands run, and that a repository cannot change them
 mod hooks; // what hooks answer each client, and what they record
 mod hostile; // the fuzzer's saved inputs
-mod imported; // what people have already, in every folder and form
+mod imported; // imports of notes, records, rules and JSON Lines
 mod invisible; // invisible characters are refused, reported and shown
 mod isolation; // a server of one feature shows nothing of another
 mod killed; // a loop that is killed at random moments loses nothing
@@ -85,19 +84,17 @@ mod schemas; // arguments and answers of tools match their schemas
 mod serving; // the page in a browser: who is refused, what pages show, what the buttons do, hostile entries
 mod setting_up; // `setup`: what clients get, what is refused, and that nothing of others is lost
 mod shown; // progress on a terminal while a command works
-mod sources; // files that entries were imported from move, change, go and come back
 mod standin; // simulated Ollama and Qdrant servers
 mod structure; // type names are unique, and files have no circle of imports
 mod support; // a temporary folder, and the program run in it
 mod sync; // an updated cache answers like a new one
-mod taken_over; // real forms of other programs' notes: links, dates, descriptions, marks, decisions
 mod terminal; // control characters never reach a terminal
 mod test_cases; // how many cases randomised tests try
 mod timeline; // the log, statistics, tasks and runs, and runs in progress
 mod told; // each attempt that is told is in the journal once, whoever tells it
 mod tool_calls; // what agents are told after calls of tools
 mod transcripts; // event streams of agents
-mod transfers; // imports of each source
+mod transfers; // past sessions become attempts, each once
 mod undoing; // `undo` after each command, `rename`, `edit` and `archive`
 mod views; // views of the journal: iterations, failures, files, recurring errors
 mod watching; // events of watchers

@@ -5,17 +5,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::architecture::{Source, names_behind, sources};
 
 /// How many lines of code `src` may have, without tests, comments and blank lines.
-const MOST: usize = 58_562;
+const MOST: usize = 54_200;
 /// How many each of the ten largest rooms may have: a folder of the library, or of the program.
 const ROOMS: [(&str, usize); 10] = [
     ("agent_output", 2_996),
     ("commands", 4_458),
     ("context", 2_860),
     ("entry", 4_311),
-    ("import_export", 5_082),
     ("index", 3_815),
     ("knowledge", 4_562),
     ("recording", 2_551),
+    ("runner", 2_180),
     ("search", 3_261),
     ("store", 3_436),
 ];

@@ -300,7 +300,6 @@ pub(crate) fn assert_answers(arguments: &[&str], stdout: &str) {
             _ if answer.get("error").is_some() => "error",
             Some("list") if has("--tags") => "list-tags",
             Some("undo") if has("--list") => "undo-list",
-            Some("import") if answer.get("sources").is_some() => "import-list",
             Some("restore") if has("--list") => "restore-list",
             Some("edit") if answer.get("entries").is_some() => "edit-confirm",
             Some("undo") if has("--clear") => "undo-clear",

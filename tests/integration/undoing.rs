@@ -6,9 +6,7 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use proptest::prelude::*;
-use ralph_memory::memory::{
-    EntryChanges, HookCall, HookEvent, ImportInput, ImportRequest, ImportSource, Report, Run, StateFolders,
-};
+use ralph_memory::memory::{EntryChanges, HookCall, HookEvent, ImportInput, ImportRequest, Report, Run, StateFolders};
 use ralph_memory::{Error, Id, Knowledge, Memory, Query, Scope, Task};
 
 use crate::agent::Agent;
@@ -76,7 +74,7 @@ fn act(base: &TestBase, memory: &Memory, kind: u8, first: u8, second: u8) -> boo
         11 => {
             let line = format!("{{\"title\":\"{} {first}\",\"body\":\"Imported {second}.\"}}\n", title(second));
             let input = ImportInput::Text(line.into_bytes());
-            failed(memory.import(&ImportRequest::new(ImportSource::Jsonl, input)).map(drop))
+            failed(memory.import(&ImportRequest::new(input)).map(drop))
         }
         12 => {
             let task = Task { id: Some(format!("t-{}", first % 3)), ..Task::new("Do it") };

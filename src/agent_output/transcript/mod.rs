@@ -42,7 +42,6 @@ use self::tail::Tail;
 
 pub use self::content::{Format, Options, Transcript};
 pub use self::event::AgentEvent;
-pub(crate) use self::opencode_export::opencode_events;
 // Parts of answers: their fields are read, and nobody has to name them.
 pub(crate) use self::paths::within_project;
 pub(crate) use self::summary::without_sigils;

@@ -1,7 +1,7 @@
 //! The session file of opencode: what `opencode export` prints, one JSON document.
 //!
 //! It has the messages of a session, whose parts are those that the stream has as events. So it is read as a stream:
-//! each part of the agent's messages becomes a line. The files and the database of opencode have the same messages.
+//! each part of the agent's messages becomes a line.
 
 use serde_json::value::RawValue;
 
@@ -22,12 +22,6 @@ pub(super) fn lines(text: &str) -> Option<String> {
         lines += &lines_of(&info, json::items(message.get("parts")));
     }
     (n_messages >= ENOUGH).then_some(lines)
-}
-
-/// Returns a message of opencode, which is JSON like each of its parts, as lines of the stream. What is no JSON is left out.
-pub(crate) fn opencode_events(info: &str, parts: &[String]) -> String {
-    let info = serde_json::from_str::<&RawValue>(info).ok();
-    lines_of(&json::object(info), parts.iter().map(|part| serde_json::from_str(part).ok()))
 }
 
 /// Returns the lines of a message, of which only the agent's have some.

@@ -290,12 +290,9 @@ pub(crate) fn leave_to_people(memory: &Memory, ids: &[Id]) -> anyhow::Result<()>
 pub(crate) fn agent_folders() -> AgentFolders {
     let set = |name: &str| variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let below_home = |name: &str| set("HOME").map(|home| home.join(name));
-    let opencode = set("XDG_DATA_HOME").or_else(|| below_home(".local/share")).map(|data| data.join("opencode"));
     AgentFolders {
         claude: set("CLAUDE_CONFIG_DIR").or_else(|| below_home(".claude")),
         codex: set("CODEX_HOME").or_else(|| below_home(".codex")),
-        // The database of opencode may be elsewhere, or have another name there.
-        opencode: opencode.map(|folder| set("OPENCODE_DB").map_or(folder.clone(), |database| folder.join(database))),
     }
 }
 

@@ -13,6 +13,7 @@ use super::recurring::context_error;
 use super::remedies::{CurrentFailure, remedies};
 use crate::context::write::{self, BriefingMaterial, OpenTask};
 use crate::context::{Briefing, BriefingRequest, Budget, NumberedAttempt, Reference};
+use crate::entry::imported::file_of;
 use crate::entry::knowledge::{Class, class, unsettled};
 use crate::entry::path::is_pattern;
 use crate::entry::{Head, Id, Outcome, Scope};
@@ -141,7 +142,7 @@ fn known(workspace: &Workspace, live: &Catalog, remedies: &[Id], client: Option<
             && (head.scope == Scope::Project || remedies.contains(id))
             && !head.is_expired(now)
             && unsettled(head.status.as_deref()).is_none()
-            && (!is_loaded(head, client, false) && !is_continued(head) || remedies.contains(id))
+            && (!is_loaded(head, client, false) || remedies.contains(id))
             && (!is_event || head.category.as_deref() == Some(DECISION))
     };
     with_head.filter(|(_, id, head)| is_known(id, head) && !replaced.contains(id) && !beyond.contains(id)).collect()
@@ -170,16 +171,12 @@ const READ_BY: [(&str, &[&str]); 13] = [
 /// Returns whether the client gives an entry to its agent anyway: it comes from instructions or rules that it reads. Those of
 /// a folder of the project it reads only where it `works_there`. A client that is not known reads all of them.
 pub(super) fn is_loaded(head: &Head, client: Option<&str>, works_there: bool) -> bool {
-    let Some(imported) = &head.imported else { return false };
-    let reads = |client: &str| {
-        let is_at = |path: &str, place: &str| {
-            path.strip_prefix(place).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-        };
-        let reads = |path: &str| READ_BY.iter().any(|(place, by)| is_at(path, place) && by.contains(&client));
-        let in_folder = |path: &str| works_there && path.match_indices('/').any(|(at, _)| reads(&path[at + 1..]));
-        imported.file().is_some_and(|path| reads(path) || in_folder(path))
-    };
-    matches!(imported.source.as_str(), "sections" | "rules") && client.is_none_or(reads)
+    let Some(path) = head.imported.as_deref().and_then(file_of) else { return false };
+    let is_at =
+        |path: &str, place: &str| path.strip_prefix(place).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+    let is_read_by = |by: &[&str]| client.is_none_or(|client| by.contains(&client));
+    let reads = |path: &str| READ_BY.iter().any(|(place, by)| is_at(path, place) && is_read_by(by));
+    reads(path) || works_there && path.match_indices('/').any(|(at, _)| reads(&path[at + 1..]))
 }
 
 /// Returns the knowledge of layers that concerns their whole project, the most important first, without texts that an earlier
@@ -223,18 +220,12 @@ fn known_in_layers(workspace: &Workspace, own: &Catalog) -> (Vec<Reference>, Vec
     (found.into_iter().map(|(_, reference)| reference).collect(), problems)
 }
 
-/// Returns whether an entry is a later part of a text that was too long for one.
-fn is_continued(head: &Head) -> bool {
-    let number = head.title.rsplit_once(" (").and_then(|(_, part)| part.split_once(" of ")).map(|(number, _)| number);
-    head.imported.is_some() && number.is_some_and(|number| number.parse::<u32>().is_ok_and(|number| number > 1))
-}
-
 /// Leaves only the first [`MAX_OF_FILE`] entries that were imported from one file.
 fn without_more_of_a_file(heads: &mut Vec<(RowId, Id, Head)>) {
     let mut seen: HashMap<String, usize> = HashMap::new();
     heads.retain(|(_, _, head)| {
         let Some(imported) = &head.imported else { return true };
-        let n_seen = seen.entry(imported.path.clone()).or_default();
+        let n_seen = seen.entry(imported.split('#').next().unwrap_or_default().to_owned()).or_default();
         *n_seen += 1;
         *n_seen <= MAX_OF_FILE
     });

@@ -70,7 +70,10 @@ fn find_in_scope(items: &[&LiveEntry]) -> Vec<Problem> {
             titles.first_like(at, items).map(|first| (first, "has nearly the same title and tags as"))
         };
         // Many files have a section called `Testing`, and each is about its own folder.
-        let is_of_other_file = |first: usize| matches!((&item.head.imported, &items[first].head.imported), (Some(one), Some(other)) if one.path != other.path);
+        let is_of_other_file = |first: usize| {
+            let file = |at: &LiveEntry| at.head.imported.as_deref().map(|key| key.split('#').next().map(str::to_owned));
+            matches!((file(item), file(items[first])), (Some(one), Some(other)) if one != other)
+        };
         let found = found.filter(|(first, how)| *how == SAME_BODY || !is_of_other_file(*first));
         if let Some((first, how)) = found {
             problems.push(problem(item, items[first], how));

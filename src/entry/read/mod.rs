@@ -176,7 +176,7 @@ impl EntryReader<'_> {
         let values = self.values(fields, &KNOWLEDGE);
         self.take(values.clone());
         let imported = values.get("details").and_then(|details| details.get(super::imported::IMPORTED));
-        self.head.imported = imported.and_then(|imported| serde_json::from_value(imported.clone()).ok());
+        self.head.imported = imported.and_then(|imported| imported.get("id")?.as_str()).map(str::to_owned);
         self.head.tags = each_once(self.head.tags.iter().flat_map(|tag| split_tags(tag)), fold_tag);
         let mut texts = DESCRIPTIONS.iter().filter_map(|key| fields.get(*key)?.as_str().map(one_line));
         self.description = texts.find(|text| !text.is_empty());

@@ -17,7 +17,7 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 use super::Area;
 use super::table::{AGAIN, FRESH, Row, Table};
 use crate::entry::attempt::Account;
-use crate::entry::{AttemptHead, Head, Id, ImportedFrom, Kind, Link, Outcome, Scope, Source};
+use crate::entry::{AttemptHead, Head, Id, Kind, Link, Outcome, Scope, Source};
 use crate::store::Store;
 use crate::system::posix::FileExt as _;
 use crate::system::posix::file_id;
@@ -59,7 +59,7 @@ pub(crate) struct HeadStart<'a> {
     pub expires_at: Option<DateTime<Utc>>,
     #[serde(borrow)]
     pub files: Vec<&'a str>,
-    pub imported: Option<ImportedFrom>,
+    pub imported: Option<String>,
 }
 
 /// What a record begins with, up to how much an attempt says.

@@ -1,14 +1,12 @@
 //! `archive`: moves the entries that a caller names to the archive, all or none of them.
 
-use xxhash_rust::xxh3::xxh3_64;
-
 use super::archiving::{PlannedMove, archived_names};
 use super::report::{ArchivedEntry, TidyReport};
 use crate::entry::{EntryPath, Id};
 use crate::error::{Error, Result};
 use crate::index::catalog::{Area, Catalog};
 use crate::knowledge::refuse_unlisted;
-use crate::store::{Created, Lock};
+use crate::store::Lock;
 use crate::workspace::{Workspace, current_id, live_entry, no_such_entry};
 
 /// Implements [`Memory::archive`](crate::Memory::archive).
@@ -46,29 +44,6 @@ pub(crate) fn forget(workspace: &Workspace, ids: &[Id]) -> Result<Vec<EntryPath>
     workspace.store.remove_all(&lock, &files, true)?;
     workspace.commit_moved();
     Ok(files.into_iter().map(|(path, _)| EntryPath::new(path)).collect())
-}
-
-/// Writes entries to the archive with the texts that `edit` makes of theirs, and removes the live files when all are there:
-/// a kill leaves an entry live rather than archived without its new text. The caller updates the index.
-pub(crate) fn archive_as(
-    workspace: &Workspace,
-    lock: &Lock,
-    (live, archive): (&Catalog, &Catalog),
-    ids: &[Id],
-    edit: impl Fn(&str) -> String,
-) -> Result<Vec<ArchivedEntry>> {
-    let planned = planned_moves(workspace, live, archive, ids)?;
-    let mut removed = Vec::new();
-    for planned in &planned {
-        let (from, to) = planned.paths();
-        let (text, _) = workspace.read_entry(from)?;
-        if workspace.store.create(lock, to, edit(&text).as_bytes())? == Created::Exists {
-            return Err(Error::Conflict { path: workspace.store.full_path(to), kept: None });
-        }
-        removed.push((from, xxh3_64(text.as_bytes())));
-    }
-    workspace.store.remove_all(lock, &removed, true)?;
-    Ok(planned.into_iter().map(|planned| planned.entry).collect())
 }
 
 /// Moves entries to the archive, all or none of them. The caller updates the index.
@@ -117,7 +92,6 @@ mod tests {
     use super::super::tests::with_pairs;
     use crate::entry::Id;
     use crate::error::Error;
-    use crate::index::catalog::{Area, Catalog};
 
     fn ids(names: &[&str]) -> Vec<Id> {
         names.iter().map(|name| Id::parse(name).unwrap()).collect()
@@ -154,33 +128,6 @@ mod tests {
         assert!(matches!(failed, Err(Error::Io { .. })), "{failed:?}");
         for name in ["old-0", "new-0"] {
             assert!(folder.path().join(format!(".ralph/knowledge/{name}.md")).is_file(), "{name}");
-        }
-    }
-
-    #[test]
-    fn no_entry_leaves_before_all_are_in_the_archive() {
-        let (folder, memory) = with_pairs(2);
-        let memory_path = |path: &str| folder.path().join(".ralph").join(path);
-        let workspace = &memory.workspace;
-        let (live, archive) = (workspace.catalog(Area::Live), workspace.catalog(Area::Archive));
-        // Another program takes the path of the second one.
-        std::fs::create_dir_all(memory_path("archive/knowledge")).unwrap();
-        std::fs::write(memory_path("archive/knowledge/new-0.md"), "").unwrap();
-        let lock = workspace.lock_entries().unwrap();
-        let edit = |text: &str| format!("{text}Gone.\n");
-        let archive_both =
-            |archive: &Catalog| super::archive_as(workspace, &lock, (&live, archive), &ids(&["old-0", "new-0"]), edit);
-        let failed = archive_both(&archive);
-        assert!(matches!(failed, Err(Error::Conflict { .. })), "{failed:?}");
-        let is_live = |name: &str| memory_path(&format!("knowledge/{name}.md")).is_file();
-        assert!(is_live("old-0") && is_live("new-0"));
-        let done = archive_both(&workspace.catalog(Area::Archive)).unwrap();
-        assert!(!is_live("old-0") && !is_live("new-0"));
-        for entry in done {
-            assert!(
-                std::fs::read_to_string(folder.path().join(&entry.to)).unwrap().ends_with("\nGone.\n"),
-                "{entry:?}"
-            );
         }
     }
 }

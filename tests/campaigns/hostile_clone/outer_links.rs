@@ -10,7 +10,7 @@ use super::repository::put;
 use crate::random::Random;
 
 /// Files that commands are asked to write or to read, beside those of clients.
-const FILES: [&str; 13] = [
+const FILES: [&str; 12] = [
     "TODO.md",
     "manual/ralph-memory.1",
     "manual/ralph-memory-add.1",
@@ -20,7 +20,6 @@ const FILES: [&str; 13] = [
     ".mailmap",
     "CLAUDE.md",
     "memories.jsonl",
-    "memory.db",
     "docs/decisions/0001-a.md",
     "memory-bank/a.md",
     ".cursor/rules/a.mdc",
@@ -85,6 +84,5 @@ pub(super) fn ordinary(project: &Path) {
     );
     put(&project.join("memory-bank/b.md"), "# Bank\n\n## Part\n\nIt is a part of the bank.\n");
     put(&project.join(".cursor/rules/b.mdc"), "---\ndescription: Rules\nglobs: \"*.rs\"\n---\n\nUse make.\n");
-    put(&project.join("memory.db"), "SQLite format 3\0 and no more");
     put(&project.join("manual/README"), "pages\n");
 }

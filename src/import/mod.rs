@@ -1,0 +1,98 @@
+//! Imports what a project has already: notes, decision records, rules for agents, JSON Lines, past sessions.
+//!
+//! `find` says which files there are, and `files` reads them. A reader turns each into [items](item::Item), and
+//! `write` decides about each item under one lock for all. Sessions become attempts, in `transcripts`. What is imported was
+//! written by others, so every item passes the gate of an agent's knowledge: secrets and invisible characters are refused,
+//! item by item. Files are opened below one folder, and no link in it is followed.
+
+mod blocks;
+mod files;
+mod find;
+mod item;
+mod jsonl;
+mod notes;
+mod places;
+mod report;
+mod request;
+mod rules;
+mod session_events;
+mod sessions;
+mod transcripts;
+mod write;
+
+use crate::entry::frontmatter::Fields;
+use crate::error::{Error, Result};
+use crate::search::semantic::SemanticMemory;
+use crate::workspace::Workspace;
+use files::{ImportFile, MAX_FILE, text_of};
+use find::Sources;
+use item::Item;
+
+pub use report::{ImportAction, ImportOrigin, ImportReport, ImportedItem};
+pub use request::{AgentFolders, ImportInput, ImportKind, ImportRequest};
+
+/// What standard input is called in messages.
+const STANDARD_INPUT: &str = "standard input";
+
+/// Imports, as `Memory::import` describes it. Also returns the paths of the files that were written and have no vectors
+/// yet.
+pub(crate) fn import(
+    workspace: &Workspace,
+    semantic: &SemanticMemory,
+    request: &ImportRequest,
+) -> Result<(ImportReport, Vec<String>)> {
+    let mut report = ImportReport::default();
+    let found = find::find(workspace, request, &mut report)?;
+    let items = items(workspace, request, &found, &mut report)?;
+    let written = write::add_or_update(workspace, request, items, &mut report)?;
+    transcripts::import(workspace, semantic, request, found.sessions, &mut report)?;
+    Ok((report, written))
+}
+
+/// Reads what was found.
+fn items(
+    workspace: &Workspace,
+    request: &ImportRequest,
+    found: &Sources,
+    report: &mut ImportReport,
+) -> Result<Vec<Item>> {
+    let mut items = Vec::new();
+    if let ImportInput::Text(bytes) = &request.input {
+        let invalid = |reason: String| Error::invalid(STANDARD_INPUT, reason);
+        if bytes.len() > MAX_FILE {
+            return Err(invalid("it is over the limit of 4 MiB; split it".to_owned()));
+        }
+        let text = text_of(bytes).map_err(|reason| invalid(reason.to_owned()))?;
+        let (path, key, writer) = (STANDARD_INPUT.to_owned(), "-".to_owned(), request.writer);
+        report.read.push(path.clone());
+        let file = ImportFile { path, key, text, fields: Fields::new(), n_before: 0, writer };
+        items.extend(jsonl::read(&file, report).map_err(|reason| invalid(reason.to_owned()))?);
+    }
+    for file in &found.files {
+        match files::read(request, file, report).map(|text| items_of(workspace, &text, file.kind, report)) {
+            Ok(Ok(read)) => {
+                report.read.push(file.shown.clone());
+                items.extend(read);
+            }
+            Ok(Err(reason)) | Err(reason) if !file.is_named => {
+                report.skip(ImportOrigin::file(&file.shown), "", reason);
+            }
+            Ok(Err(reason)) | Err(reason) => return Err(Error::invalid(format!("`{}`", file.shown), reason)),
+        }
+    }
+    notes::name_linked(&mut items);
+    Ok(items)
+}
+
+fn items_of(
+    workspace: &Workspace,
+    file: &ImportFile,
+    kind: ImportKind,
+    report: &mut ImportReport,
+) -> std::result::Result<Vec<Item>, String> {
+    match kind {
+        ImportKind::Rules => Ok(rules::read(file, report)),
+        ImportKind::Jsonl => jsonl::read(file, report).map_err(str::to_owned),
+        ImportKind::Markdown | ImportKind::Transcript => Ok(notes::read(workspace, file, report).into_iter().collect()),
+    }
+}
