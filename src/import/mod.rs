@@ -44,7 +44,7 @@ pub(crate) fn import(
     let mut report = ImportReport::default();
     let found = find::find(workspace, request, &mut report)?;
     let items = items(workspace, request, &found, &mut report)?;
-    let written = write::add_or_update(workspace, request, items, &mut report)?;
+    let written = write::add_or_update(workspace, request, &items, &mut report)?;
     transcripts::import(workspace, semantic, request, found.sessions, &mut report)?;
     Ok((report, written))
 }

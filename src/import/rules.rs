@@ -99,7 +99,9 @@ fn about(file: &ImportFile) -> Knowledge {
     let mut tags = vec!["rules".to_owned()];
     if file.is_in_project() && !folder.is_empty() {
         tags.push(folder.replace(',', " "));
-        files.iter_mut().for_each(|pattern| *pattern = in_folder(folder, pattern));
+        for pattern in &mut files {
+            *pattern = in_folder(folder, pattern);
+        }
         if files.is_empty() {
             files.push(in_folder(folder, "**"));
         }

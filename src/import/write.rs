@@ -53,20 +53,20 @@ struct Import<'a> {
 pub(super) fn add_or_update(
     workspace: &Workspace,
     request: &ImportRequest,
-    items: Vec<Item>,
+    items: &[Item],
     report: &mut ImportReport,
 ) -> Result<Vec<String>> {
     if items.is_empty() {
         return Ok(Vec::new());
     }
     if request.dry_run {
-        Import::new(workspace, None, workspace.catalog(Area::Live), &items).all(request, items, report)?;
+        Import::new(workspace, None, workspace.catalog(Area::Live), items).all(request, items, report)?;
         return Ok(Vec::new());
     }
     let lock = workspace.lock_entries()?;
     let pending = workspace.begin_write();
     workspace.check_whole(&pending.catalog)?;
-    let mut import = Import::new(workspace, Some(&lock), pending.catalog, &items);
+    let mut import = Import::new(workspace, Some(&lock), pending.catalog, items);
     import.all(request, items, report)?;
     let written = import.written;
     workspace.commit_batch(pending.lock);
@@ -92,15 +92,15 @@ impl Import<'_> {
         Import { workspace, lock, live, own, titles, commits, written: Vec::new() }
     }
 
-    fn all(&mut self, request: &ImportRequest, items: Vec<Item>, report: &mut ImportReport) -> Result<()> {
-        let mut known = self.known(&items);
+    fn all(&mut self, request: &ImportRequest, items: &[Item], report: &mut ImportReport) -> Result<()> {
+        let mut known = self.known(items);
         let mut of_place: HashMap<&str, Vec<usize>> = HashMap::new();
         for (number, item) in items.iter().enumerate() {
             of_place.entry(&item.key).or_default().push(number);
         }
         let mut versions: HashMap<usize, Known> = HashMap::new();
         for (key, numbers) in of_place {
-            pair(&items, &numbers, known.remove(key).unwrap_or_default(), &mut versions);
+            pair(items, &numbers, known.remove(key).unwrap_or_default(), &mut versions);
         }
         for (number, item) in items.iter().enumerate() {
             let outcome = |action| ImportedItem::new(action, item.from.clone(), &item.knowledge.title);

@@ -9,12 +9,12 @@ const MOST: usize = 54_200;
 /// How many each of the ten largest rooms may have: a folder of the library, or of the program.
 const ROOMS: [(&str, usize); 10] = [
     ("agent_output", 2_996),
-    ("commands", 4_458),
+    ("commands", 4_147),
     ("context", 2_860),
     ("entry", 4_311),
     ("index", 3_815),
     ("knowledge", 4_562),
-    ("recording", 2_551),
+    ("recording", 2_419),
     ("runner", 2_180),
     ("search", 3_261),
     ("store", 3_436),
