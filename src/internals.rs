@@ -13,6 +13,7 @@ pub use crate::store::{Store, stem_for_title, version_of};
 pub mod entry {
     pub use crate::entry::attempt::{Attempt, line_fingerprint};
     pub use crate::entry::body::{blocks, digest};
+    pub use crate::entry::conflict::merged as merge_conflicts;
     pub use crate::entry::edit::{Change, apply};
     pub use crate::entry::frontmatter::{double_quote, parse, quote, split};
     pub use crate::entry::guard::scan;

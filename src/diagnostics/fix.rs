@@ -1,4 +1,4 @@
-//! Fixes problems that need no decision: leftovers of a crash, caches, and the list of files that git ignores.
+//! Fixes problems that need no decision: leftovers of a crash, caches, conflicts in frontmatter, and what git is told of the files.
 //!
 //! It deletes nothing that may be the only copy of a text. A fix that fails is reported, and the others continue.
 
@@ -6,10 +6,15 @@ use serde::Serialize;
 
 use super::doctor::GitFacts;
 use super::gather::{git_facts, index_facts, old_caches};
+use super::old_driver::{ATTRIBUTES, without_old_driver};
+use crate::entry::conflict::{conflicts, merged};
 use crate::entry::path::{MEMORY_FOLDER, display_path};
+use crate::entry::written;
 use crate::error::{Problem, Result};
+use crate::git::{Lookup, WorkTree};
 use crate::index::catalog::Area;
 use crate::store::{Created, Lock, Unreadable};
+use crate::text::printed_command;
 use crate::workspace::{IGNORE, Workspace};
 
 /// The result of [`Memory::fix`](crate::Memory::fix).
@@ -61,6 +66,13 @@ pub(crate) fn fix(workspace: &Workspace) -> Result<FixReport> {
     let lock = workspace.wait_for_entries()?;
     report.add("leftovers", sweep(workspace, &lock));
     report.add("git-ignore", ignore_machine_folders(workspace, &lock));
+    report.add("merge-driver", remove_old_driver(workspace, &lock));
+    for area in [Area::Live, Area::Archive] {
+        let catalog = workspace.catalog(area);
+        for row in catalog.knowledge_rows().filter(|row| catalog.has_problem(*row)) {
+            report.add("merge-conflict", merge_frontmatter(workspace, &lock, &catalog.path(row)));
+        }
+    }
     drop(lock);
     for path in old_caches(workspace) {
         let removed = workspace
@@ -105,4 +117,46 @@ fn ignore_machine_folders(workspace: &Workspace, lock: &Lock) -> Result<Vec<Stri
         store.replace(lock, IGNORE, &old, &new, workspace.now())?;
     }
     Ok(vec![format!("put `{}` into `{}`", lines.join("` and `"), display_path(IGNORE))])
+}
+
+/// Removes the merge driver of an earlier version from what git reads, and returns what was done.
+fn remove_old_driver(workspace: &Workspace, lock: &Lock) -> Result<Vec<String>> {
+    let mut done = Vec::new();
+    let store = &workspace.store;
+    if let Ok(old) = store.read(ATTRIBUTES) {
+        let new = without_old_driver(&old.bytes);
+        if new != old.bytes {
+            store.replace(lock, ATTRIBUTES, &old.bytes, &new, workspace.now())?;
+            done.push(format!("removed the merge driver from `{}`: commit it", display_path(ATTRIBUTES)));
+        }
+    }
+    if let Lookup::Found(tree) = WorkTree::find(store.memory())
+        && tree.remove_old_driver()?
+    {
+        done.push("removed the merge driver from `.git/config`".to_owned());
+    }
+    Ok(done)
+}
+
+/// Merges the frontmatter of an entry in which git left conflicts, where that needs no decision, and returns what was done.
+fn merge_frontmatter(workspace: &Workspace, lock: &Lock, path: &str) -> Result<Vec<String>> {
+    let text = String::from_utf8(workspace.read_bytes(path).unwrap_or_default()).unwrap_or_default();
+    let Some(new) = merged(&text) else { return Ok(Vec::new()) };
+    // What agents wrote on both sides stays theirs.
+    let versions = match WorkTree::find(workspace.store.memory()) {
+        Lookup::Found(tree) => tree.versions_in_conflict(path),
+        _ => None,
+    };
+    let new = match versions {
+        Some([ours, theirs]) => written::merged([&ours, &theirs], new),
+        None => new,
+    };
+    workspace.replace(lock, path, &text, &new)?;
+    let path = display_path(path);
+    Ok(vec![if conflicts(&new).is_empty() {
+        let add = printed_command("git add FILE", &[("FILE", &path)]);
+        format!("merged the frontmatter of `{path}`; git counts it as unmerged until {add}")
+    } else {
+        format!("merged the frontmatter of `{path}`; its body still has a conflict")
+    }])
 }

@@ -3,6 +3,8 @@
 //! It changes nothing and leaves the judging to [`doctor`](mod@super::doctor).
 
 use super::doctor::{GitFacts, IndexFacts, MemoryFacts};
+use super::old_driver::{ATTRIBUTES, without_old_driver};
+use crate::error::Result;
 use crate::git::{Lookup, WorkTree};
 use crate::index;
 use crate::index::catalog::{self, Area};
@@ -86,10 +88,18 @@ pub(super) fn git_facts(workspace: &Workspace) -> GitFacts {
             tracked: tree.tracked(&MACHINE_FOLDERS)?,
             ignores_entries: is_ignored(ENTRIES[0]),
             uncommitted: tree.uncommitted()?,
-            merge_driver: tree.merge_driver()?,
+            old_driver: old_driver(workspace, &tree)?,
         })
     });
     answers.unwrap_or_else(|error| GitFacts::Failed(error.to_string()))
+}
+
+/// Returns the files that still name the merge driver of an earlier version.
+fn old_driver(workspace: &Workspace, tree: &WorkTree) -> Result<Vec<&'static str>> {
+    let is_in_attributes = workspace.store.read(ATTRIBUTES).is_ok_and(|file| without_old_driver(&file.bytes) != file.bytes);
+    let is_in_config = !tree.old_driver()?.is_empty();
+    let found = [("`.ralph/.gitattributes`", is_in_attributes), ("`.git/config`", is_in_config)];
+    Ok(found.into_iter().filter_map(|(file, is_in)| is_in.then_some(file)).collect())
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ mod doctor;
 mod fix;
 mod foreign;
 mod gather;
+mod old_driver;
 mod source_lines;
 
 pub use self::check_files::CheckReport;

@@ -134,11 +134,6 @@ pub(crate) fn find(key: &str) -> Option<&'static EntryField> {
     KNOWLEDGE.iter().find(|field| field.names().any(|name| name == key))
 }
 
-/// Returns whether the values of a key are a set: versions of it are merged item by item.
-pub(crate) fn is_set(key: &str) -> bool {
-    find(key).is_some_and(|field| matches!(field.kind, FieldKind::List | FieldKind::Ids))
-}
-
 /// Returns the values of a struct by the names of its fields; those that it lacks are left out.
 pub(crate) fn object(of: &impl Serialize) -> Map<String, Value> {
     let Ok(Value::Object(mut values)) = serde_json::to_value(of) else { return Map::new() };

@@ -6,8 +6,12 @@
 
 use std::ops::Range;
 
+use super::conflict::conflicts;
+
 /// How deep collections may be nested.
 const MAX_DEPTH: usize = 32;
+/// The code of a conflict that git left.
+pub(super) const CONFLICT: &str = "merge-conflict";
 
 /// How a top-level value is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,10 +83,10 @@ pub fn scan(head: &str) -> Result<Vec<Key>, Fault> {
         let message = format!("the frontmatter has a control character (U+{:04X})", u32::from(character));
         return Err(Fault { code: "control-character", offset, message, hint: "delete it" });
     }
-    if let Some(offset) = conflict_marker(head) {
-        let message = "a merge left its conflict marker here".to_owned();
+    if let Some(Range { start: offset, .. }) = conflicts(head).into_iter().next() {
+        let message = "git left a conflict here".to_owned();
         let hint = "decide between the two versions and delete the marker lines";
-        return Err(Fault { code: "merge-conflict", offset, message, hint });
+        return Err(Fault { code: CONFLICT, offset, message, hint });
     }
     let (bytes, keys, open) = (head.as_bytes(), Vec::new(), Vec::new());
     let mut scanner = YamlScanner { text: head, bytes, at: 0, line_start: 0, keys, open };
@@ -90,20 +94,6 @@ pub fn scan(head: &str) -> Result<Vec<Key>, Fault> {
         scanner.node()?;
     }
     Ok(scanner.keys)
-}
-
-/// Returns the offset of the first conflict marker of git, if there is one.
-pub(crate) fn conflict_marker(text: &str) -> Option<usize> {
-    let mut offset = 0;
-    for line in text.split_inclusive('\n') {
-        let bare = line.trim_end();
-        let is_marker = |mark: &str| bare == mark || bare.strip_prefix(mark).is_some_and(|rest| rest.starts_with(' '));
-        if is_marker("<<<<<<<") || is_marker(">>>>>>>") || is_marker("|||||||") {
-            return Some(offset);
-        }
-        offset += line.len();
-    }
-    None
 }
 
 /// Returns the fault of a node that begins with `&`, `*` or `!`.

@@ -5,6 +5,7 @@
 
 pub(crate) mod attempt;
 pub(crate) mod body;
+pub(crate) mod conflict;
 pub(crate) mod edit;
 pub(crate) mod fields;
 pub(crate) mod frontmatter;
@@ -14,7 +15,6 @@ pub(crate) mod imported;
 pub(crate) mod knowledge;
 pub(crate) mod lead;
 mod markup;
-pub(crate) mod merge;
 mod names;
 pub(crate) mod outline;
 pub(crate) mod path;
@@ -36,8 +36,6 @@ use path::COPIES;
 pub use attempt::{Attempt, AttemptHead, Difficulty, Files, Outcome, Sections, Validation};
 pub(crate) use head::{Entry, Head, Link};
 pub use knowledge::{EVENTS, Knowledge, LEARNINGS, MAX_QUESTIONS, MAX_SUMMARY};
-#[doc(hidden)]
-pub use merge::{Merged, merge};
 pub(crate) use names::{EntryNames, NamedEntry};
 pub use path::{EntryPath, is_pattern, without_line};
 pub(crate) use place::{place, place_of_key};

@@ -128,7 +128,7 @@ pub(crate) fn by_agent(file: &str) -> Result<String, String> {
 }
 
 /// Returns `merged`, into which two versions of an entry were merged, as a text of agents if both are.
-pub(super) fn merged(versions: [&[u8]; 2], merged: String) -> String {
+pub(crate) fn merged(versions: [&[u8]; 2], merged: String) -> String {
     let is_of_agent = |bytes: &[u8]| {
         let text = std::str::from_utf8(bytes).ok().and_then(WrittenText::of);
         text.is_some_and(|text| !text.is_of_person() && !text.fingerprints.is_empty())

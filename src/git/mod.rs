@@ -1,7 +1,7 @@
 //! Queries `git` about a folder.
 //!
-//! This is the only module that runs it. It changes a repository only to [commit](WorkTree::commit) and to [register a
-//! merge driver](WorkTree::register_merge_driver), on request. No other call takes a lock, adds objects (see
+//! This is the only module that runs it. It changes a repository only to [commit](WorkTree::commit) and to [remove a merge
+//! driver](WorkTree::remove_old_driver) of an earlier version, on request. No other call takes a lock, adds objects (see
 //! [`WorkTree::tree`]), fetches, or runs another program, and neither does git itself (except a person's filters when
 //! their files are committed). A missing `git` or repository is an answer, not an error. Paths in arguments and results
 //! are relative to the given folder, with `/` between their parts.
@@ -10,7 +10,7 @@ mod busy;
 mod call;
 pub(crate) mod child;
 mod compare;
-mod driver;
+mod conflict;
 mod log;
 mod object;
 mod tree;
@@ -27,7 +27,6 @@ use object::{ObjectName, SHA1, SHA256};
 
 pub(crate) use busy::Repository;
 pub(crate) use compare::{DiffRange, FileContent, FileContents, FileDiff, FileRename, MAX_TEXT, Place};
-pub(crate) use driver::{DRIVER, MergeDriver, driver_line};
 pub(crate) use log::Touch;
 
 /// The limit of a list of all files of a project, in bytes.

@@ -1,13 +1,13 @@
 //! Drafts: the copies of entries that people change in an editor, in `state/drafts/`.
 //!
 //! A draft stays until its text is written or discarded, also after a kill. Beside it is the text that it was made from,
-//! so what others change meanwhile is merged and not overwritten. A lock says that its editor is open.
+//! so what others change meanwhile is not overwritten. A lock says that its editor is open.
 
 use std::path::{Path, PathBuf};
 
 use super::edit::EntryText;
 use crate::entry::path::display_path;
-use crate::entry::{self, Id, Merged, merge};
+use crate::entry::{self, Id};
 use crate::error::{Error, Result};
 use crate::index::catalog::Area;
 use crate::store::{NamedLock, Store, Unreadable, write_private};
@@ -20,8 +20,6 @@ const BASES: &str = "drafts/bases";
 const LOCKS: &str = "drafts/locks";
 /// How many bytes of a draft are read. It may have more than an entry: then the person can still take something out.
 const MAX_BYTES: usize = 64 * 1024 * 1024;
-/// The length of conflict markers: that of git.
-const MARKER: usize = 7;
 
 /// The copy of an entry that a person changes in an editor. Only this user can read it. Nobody else edits the entry in
 /// this way until it is dropped.
@@ -107,35 +105,17 @@ impl EntryDraft<'_> {
         self.write(DRAFTS, self.entry.text.as_bytes())
     }
 
-    /// Merges what changed in the entry since the draft was begun into the kept text, and returns the number of conflicts
-    /// between markers; `None` if nothing changed, or if nobody knows what the draft was made from.
+    /// Takes the kept text up again.
     ///
     /// # Errors
     ///
-    /// [`Error::Uneditable`] where the two cannot be merged, [`Error::OutsideRoot`] and [`Error::Io`]. The draft is then as
-    /// it was.
-    pub fn resume(&self) -> Result<Option<usize>> {
-        let base = match read(self.store, BASES, &self.name) {
-            Err(Unreadable::Missing) => return Ok(None),
-            base => {
-                base.map_err(|unreadable| unreadable.into_error(self.store.state().join(BASES).join(&self.name)))?
-            }
-        };
-        if base == self.entry.text.as_bytes() {
-            return Ok(None);
-        }
-        let text = self.text()?;
-        match merge(self.entry.path.as_relative(), &base, self.entry.text.as_bytes(), text.as_bytes(), MARKER) {
-            Merged::One { bytes, conflicts } => {
-                // In this order: a draft that has the changes can be merged with them again.
-                self.write(DRAFTS, &bytes)?;
-                self.write(BASES, self.entry.text.as_bytes())?;
-                Ok(Some(conflicts))
-            }
-            Merged::Both { reason, .. } => {
-                let reason = format!("`{}` changed since, and the two cannot be merged: {reason}", self.entry.id);
-                Err(self.uneditable(reason))
-            }
+    /// [`Error::Uneditable`] where the entry changed since the draft was begun, [`Error::OutsideRoot`] and [`Error::Io`].
+    pub fn resume(&self) -> Result<()> {
+        match read(self.store, BASES, &self.name) {
+            Err(Unreadable::Missing) => Ok(()),
+            Ok(base) if base == self.entry.text.as_bytes() => Ok(()),
+            Ok(_) => Err(self.uneditable(format!("`{}` changed since", self.entry.id))),
+            Err(unreadable) => Err(unreadable.into_error(self.store.state().join(BASES).join(&self.name))),
         }
     }
 

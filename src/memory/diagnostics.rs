@@ -1,13 +1,11 @@
 //! What is wrong with a memory, how to fix it, and what git needs to merge it.
 
-use std::path::Path;
 
 use super::Memory;
 use crate::diagnostics::{self, CheckReport, FixReport, SourceLines};
 use crate::error::{Problem, Result};
 use crate::recording::{bad_attempts, kept_problems};
 use crate::search::semantic::SemanticStatus;
-use crate::workspace::MergeDriverRegistration;
 
 impl Memory {
     /// Returns everything that is wrong: what prevents files from being read, what is inconsistent, and the state of
@@ -111,35 +109,5 @@ impl Memory {
     pub fn fix(&self) -> Result<FixReport> {
         let _operation = self.operation("check --fix");
         diagnostics::fix(&self.workspace)
-    }
-
-    /// Returns whether git shares the entries and merges them as text, because no merge driver is registered.
-    ///
-    /// ```
-    /// use ralph_memory::Memory;
-    ///
-    /// # let folder = tempfile::tempdir()?;
-    /// # let root = folder.path();
-    /// Memory::init(root)?;
-    /// assert!(!Memory::open(root)?.lacks_merge_driver(), "the memory is in no work tree");
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn lacks_merge_driver(&self) -> bool {
-        self.workspace.lacks_merge_driver()
-    }
-
-    /// Makes git merge entries with `program`, the full path of `ralph-memory`: registers it in the configuration of the
-    /// repository, and names the files in `.ralph/.gitattributes`, which is committed. A second call changes nothing.
-    /// Where the program cannot be run later, git merges entries as text.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Invalid`](crate::Error::Invalid) where the path is not a full one, or not UTF-8,
-    /// [`Error::Git`](crate::Error::Git) where git or a repository is missing or git refuses,
-    /// [`Error::Locked`](crate::Error::Locked), [`Error::Conflict`](crate::Error::Conflict) where another program saves
-    /// `.gitattributes` at the same moment, and [`Error::Io`](crate::Error::Io).
-    pub fn register_merge_driver(&self, program: &Path) -> Result<MergeDriverRegistration> {
-        let _operation = self.operation("check --register-merge-driver");
-        self.workspace.register_merge_driver(program)
     }
 }

@@ -79,7 +79,7 @@ pub use crate::timeline::{
 #[doc(hidden)]
 pub use crate::workspace::watch::{FileChanges, WatchEvent, WatchHandle, WatchMode};
 #[doc(hidden)]
-pub use crate::workspace::{Activity, Initialised, MergeDriverRegistration, OWN, Rebuilt, Step, Work};
+pub use crate::workspace::{Activity, Initialised, OWN, Rebuilt, Step, Work};
 
 /// The memory in one `.ralph/` folder.
 ///

@@ -10,7 +10,6 @@ mod hints;
 mod init;
 mod layers;
 mod locking;
-mod merge_driver;
 mod secrets;
 pub(crate) mod watch;
 
@@ -38,7 +37,6 @@ pub(crate) use init::{CONFIG, IGNORE, hide_from_git, init, init_own};
 pub use layers::OWN;
 pub(crate) use layers::{Layer, read_config};
 pub(crate) use locking::EntryLock;
-pub use merge_driver::MergeDriverRegistration;
 
 /// How long a writing call waits for another one.
 pub(crate) const LOCK_TIMEOUT: Duration = Duration::from_secs(30);

@@ -8,9 +8,8 @@ use std::sync::LazyLock;
 
 use ralph_memory::agent_output::transcript::{Format, MAX_BROKEN, Options, Reader};
 use ralph_memory::context::defuse;
-use ralph_memory::entry::{Merged, merge as merge_versions};
 use ralph_memory::internals::entry::{
-    Attempt, Change, apply, blocks, digest, double_quote, parse, quote, read, scan, split,
+    Attempt, Change, apply, blocks, digest, double_quote, merge_conflicts, parse, quote, read, scan, split,
 };
 use ralph_memory::internals::sigil::{Tokens, read as read_sigils, tokens};
 use ralph_memory::{Id, Kind, Knowledge, Memory, Query};
@@ -157,34 +156,13 @@ pub(crate) fn query(data: &[u8]) {
     }
 }
 
-/// Two versions become a readable one, or both are in one file; unchanged text stays.
+/// A merged frontmatter can be read, and the body stays.
 pub(crate) fn merge(data: &[u8]) {
-    let mut rest = data;
-    let mut next = || {
-        let end = rest.windows(BETWEEN.len()).position(|bytes| bytes == BETWEEN.as_bytes());
-        let (part, others) =
-            end.map_or((rest, &rest[rest.len()..]), |end| (&rest[..end], &rest[end + BETWEEN.len()..]));
-        rest = others;
-        part
-    };
-    let (base, ours, theirs) = (next(), next(), next());
-    for path in ["knowledge/a.md", "README.md"] {
-        let theirs_alone = Merged::One { bytes: theirs.to_vec(), conflicts: 0 };
-        assert_eq!(merge_versions(path, ours, ours, theirs, 7), theirs_alone);
-        let bytes = match merge_versions(path, base, ours, theirs, 7) {
-            Merged::One { bytes, .. } => bytes,
-            Merged::Both { bytes, .. } => {
-                assert!(
-                    bytes.starts_with(ours)
-                        && (theirs.is_empty() || bytes.windows(theirs.len()).any(|part| part == theirs))
-                );
-                continue;
-            }
-        };
-        if ours != theirs && ours != base && theirs != base {
-            let text = String::from_utf8(bytes).unwrap();
-            assert!(split(&text).is_ok_and(|split| parse(&text[split.head]).is_ok()), "{text}");
-        }
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    if let Some(merged) = merge_conflicts(text) {
+        let parts = split(&merged).unwrap();
+        assert!(parse(&merged[parts.head.clone()]).is_ok(), "{merged}");
+        assert!(text.ends_with(&merged[parts.head.end..]) && merge_conflicts(&merged).is_none(), "{merged}");
     }
 }
 

@@ -23,8 +23,6 @@ use crate::program::NOW;
 use crate::random::Random;
 use crate::tally::Tally;
 
-#[path = "hostile_clone/branches.rs"]
-mod branches;
 #[path = "hostile_clone/clients.rs"]
 mod clients;
 #[path = "hostile_clone/forged.rs"]
@@ -147,7 +145,7 @@ impl Made<'_> {
             campaign.judge.count("traced", &clone);
             let what = format!("seed {seed}, clone {number} ({})", clone.kinds.join(", "));
             let folders = vec![clone.top.clone(), outside];
-            let around = Around::new(&place, &clone, &home, &self.own, folders);
+            let around = Around::new(&clone, &home, &self.own, folders);
             campaign.all(&World { clone: &clone, around, home }, every, &mut random, &what);
         }
         campaign.judge.done()

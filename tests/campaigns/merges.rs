@@ -1,13 +1,12 @@
-//! Random merges of two clones with the merge driver: no key, no tag and no statement is lost, every file is readable,
-//! and independent additions never conflict. Some drivers cannot run: git merges then, and loses nothing either.
+//! Random merges of two clones by git, and `check --fix` after each: no key, no tag and no statement is lost, and a file
+//! without conflict markers is readable.
 //!
 //! The tests run a few of them, and the program `campaigns` any number.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Output};
 
 use ralph_memory::internals::entry;
 
@@ -19,14 +18,10 @@ use crate::random::Random;
 pub(crate) struct Outcome {
     /// How many merges there were.
     pub(crate) merges: usize,
-    /// How many of them had a conflict in a body.
+    /// How many of them had a conflict.
     pub(crate) conflicts: usize,
-    /// How many values lost and are kept in comments.
-    pub(crate) comments: usize,
-    /// How many files have another entry between markers.
-    pub(crate) apart: usize,
-    /// How many merges had no driver that runs.
-    pub(crate) without_driver: usize,
+    /// How many files `check --fix` merged.
+    pub(crate) merged: usize,
 }
 
 /// What one side did, as far as it can be looked for in the merge.
@@ -39,8 +34,6 @@ struct Done {
     /// Tags and keys that were added to a file of this title.
     tags: BTreeSet<(String, String)>,
     keys: BTreeSet<(String, String)>,
-    /// Whether anything was done but adding.
-    has_changed: bool,
 }
 
 /// An entry as it is written here.
@@ -74,8 +67,6 @@ type Drafts = BTreeMap<String, Draft>;
 struct Clones {
     folder: PathBuf,
     program: PathBuf,
-    /// The program as it is registered.
-    link: PathBuf,
 }
 
 impl Clones {
@@ -112,39 +103,22 @@ impl Clones {
         }
         fs::create_dir_all(self.folder.join("ours/.ralph")).unwrap();
         self.must("ours", &["init", "--quiet", "--initial-branch", "main"]);
-        let attributes = "/knowledge/**/*.md merge=ralph-memory\n";
+        let attributes = include_str!("../../knowledge-template/gitattributes");
         fs::write(self.folder.join("ours/.ralph/.gitattributes"), attributes).unwrap();
         fs::write(self.folder.join("ours/.ralph/.gitignore"), "/state/\n/cache/\n").unwrap();
         self.write("ours", drafts);
         let ours = self.folder.join("ours");
         self.must("", &["clone", "--quiet", ours.to_str().unwrap(), "theirs"]);
-        self.replace_program(None);
-        symlink(&self.program, &self.link).unwrap();
-        let mut register = Command::new(&self.link);
-        register.args(["check", "--register-merge-driver", "--quiet"]).current_dir(&ours).env_clear();
-        register.env("PATH", std::env::var_os("PATH").unwrap()).env("HOME", &self.folder).stdout(Stdio::null());
-        assert!(register.status().unwrap().success());
-        self.must("ours", &["add", "--all"]);
-        self.must("ours", &["commit", "--quiet", "--message", "m"]);
-        self.must("theirs", &["pull", "--quiet", "--ff-only"]);
     }
 
-    /// Puts a script in the place of the registered program, or nothing.
-    fn replace_program(&self, script: Option<&str>) {
-        let _ = fs::remove_file(&self.link);
-        if let Some(script) = script {
-            fs::write(&self.link, script).unwrap();
-            fs::set_permissions(&self.link, fs::Permissions::from_mode(0o755)).unwrap();
-        }
-    }
-
-    /// Returns what `git commit -a` would commit, after `git clean`.
-    fn committed(&self) -> BTreeMap<String, String> {
-        self.must("ours", &["add", "--update"]);
-        self.must("ours", &["clean", "--quiet", "-fd"]);
-        let untracked = self.git("ours", &["ls-files", "--others", "--exclude-standard"]);
-        assert!(untracked.stdout.is_empty(), "{untracked:?}");
-        self.files()
+    /// Lets the program fix what needs no decision, and returns how many files it merged.
+    fn fix(&self) -> usize {
+        let mut check = Command::new(&self.program);
+        check.args(["check", "--fix", "--json"]).current_dir(self.folder.join("ours")).env_clear();
+        check.env("PATH", std::env::var_os("PATH").unwrap()).env("HOME", &self.folder);
+        let answer: serde_json::Value = serde_json::from_slice(&check.output().unwrap().stdout).unwrap();
+        let fixed = answer["fixed"].as_array().unwrap().iter();
+        fixed.filter(|fixed| fixed["code"] == "merge-conflict").count()
     }
 
     fn files(&self) -> BTreeMap<String, String> {
@@ -198,7 +172,6 @@ fn change(
         let Some(mut entry) = drafts.remove(&name) else { return };
         entry.title = format!("{} of {whose}", entry.title);
         drafts.insert(other, entry);
-        done.has_changed = true;
         return;
     }
     let Some(entry) = drafts.get_mut(&name) else { return };
@@ -256,7 +229,6 @@ fn change(
         10 => entry.title = format!("{title} of {whose}"),
         _ => entry.style = random.below(3),
     }
-    done.has_changed |= kind > 3;
 }
 
 fn statement_of(block: &str) -> Option<String> {
@@ -268,11 +240,9 @@ fn statements(draft: &Draft) -> BTreeSet<String> {
     draft.blocks.iter().filter_map(|block| statement_of(block)).collect()
 }
 
-/// Makes so many random merges in a folder with the program's merge driver, and checks each.
+/// Makes so many random merges in a folder, and checks each.
 pub(crate) fn run(folder: &Path, program: &Path, merges: usize, seed: u64) -> Outcome {
-    let link = folder.join("it's a 100% $(odd) place");
-    fs::create_dir_all(&link).unwrap();
-    let clones = Clones { folder: folder.to_owned(), program: program.to_owned(), link: link.join("ralph-memory") };
+    let clones = Clones { folder: folder.to_owned(), program: program.to_owned() };
     let mut random = Random(seed);
     let mut outcome = Outcome::default();
     for number in 0..merges {
@@ -295,41 +265,29 @@ pub(crate) fn run(folder: &Path, program: &Path, merges: usize, seed: u64) -> Ou
         }
         clones.write("ours", &ours);
         clones.write("theirs", &theirs);
-        let broken = [None, Some("#!/bin/sh\nkill -9 $$\n"), Some("#!/bin/sh\nexit 101\n"), Some("#!/nowhere\n")];
-        let has_driver = random.below(4) > 0;
-        if !has_driver {
-            clones.replace_program(*random.pick(&broken));
-        }
         let merge = ["pull", "--quiet", "--no-rebase", "--no-edit", "--no-ff", "../theirs", "main"];
         let output = clones.git("ours", &merge);
-        let files = clones.committed();
-        let place = format!("seed {seed}, merge {number}: {output:?}\n{files:#?}");
         let is_clean = output.status.success();
-        check_statements(&base, &our_done, &their_done, &files, is_clean, &place);
         outcome.merges += 1;
-        if has_driver {
-            check_files(&our_done, &their_done, &files, &place);
-            let apart = files.values().filter(|text| text.contains("<<<<<<< ours\n=======\n---\n")).count();
-            if !our_done.has_changed && !their_done.has_changed && apart == 0 {
-                assert!(is_clean, "what was only added conflicts: {place}");
-            }
-            outcome.apart += apart;
-        }
-        outcome.without_driver += usize::from(!has_driver);
         outcome.conflicts += usize::from(!is_clean);
-        outcome.comments += files.values().map(|text| text.matches("# merge-conflict ").count()).sum::<usize>();
+        let before = clones.files();
+        let has_markers = before.values().any(|text| text.contains("<<<<<<< "));
+        assert!(!(is_clean && has_markers), "a conflict ends with 0: seed {seed}, merge {number}: {before:#?}");
+        let n_merged = clones.fix();
+        outcome.merged += n_merged;
+        let after = clones.files();
+        for files in [&before, &after] {
+            let place = format!("seed {seed}, merge {number}: {output:?}\n{files:#?}");
+            check_statements(&base, &our_done, &their_done, files, &place);
+            check_files(&our_done, &their_done, files, &place);
+        }
+        let n_changed = after.iter().filter(|(name, text)| before[*name] != **text).count();
+        assert_eq!(n_changed, n_merged, "seed {seed}, merge {number}: {before:#?}\n{after:#?}");
     }
     outcome
 }
 
-fn check_statements(
-    base: &Drafts,
-    ours: &Done,
-    theirs: &Done,
-    files: &BTreeMap<String, String>,
-    is_clean: bool,
-    place: &str,
-) {
+fn check_statements(base: &Drafts, ours: &Done, theirs: &Done, files: &BTreeMap<String, String>, place: &str) {
     let all: String = files.values().map(String::as_str).collect();
     // Whatever one of the two wrote and neither took out is in a file; so is what was there before.
     let mut expected: BTreeSet<String> = base.values().flat_map(statements).collect();
@@ -338,18 +296,14 @@ fn check_statements(
         let is_removed = ours.removed.contains(&statement) || theirs.removed.contains(&statement);
         assert!(is_removed || all.contains(&statement), "`{statement}` is lost: {place}");
     }
-    // Where git renamed a file on both sides, it reports a conflict without markers.
-    let has_markers = all.contains("<<<<<<< ");
-    assert!(!(is_clean && has_markers), "a conflict ends with 0: {place}");
 }
 
 fn check_files(ours: &Done, theirs: &Done, files: &BTreeMap<String, String>, place: &str) {
     for (name, text) in files {
         let entry = entry::read(&format!("knowledge/{name}"), text.as_bytes());
-        let errors = entry.head.problems.iter().filter(|problem| problem.code != "merge-conflict");
-        assert!(entry.head.valid && errors.count() == 0, "{name} cannot be read: {:?} {place}", entry.head.problems);
-        let head = text.split("---\n").nth(1).unwrap();
-        assert!(!head.contains("<<<<") && !head.contains(">>>>"), "{place}");
+        let codes: Vec<&str> = entry.head.problems.iter().map(|problem| problem.code.as_ref()).collect();
+        let is_named = codes.iter().all(|code| *code == "merge-conflict") && text.contains("<<<<<<< ");
+        assert!(is_named || codes.is_empty() && entry.head.valid, "{name}: {codes:?} {place}");
     }
     // A title may have changed since, so that the file is looked for by what it began with.
     let of_title = |title: &str| {

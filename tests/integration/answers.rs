@@ -9,7 +9,7 @@ use crate::schemas::{ANSWERS, assert_answer, assert_well_formed};
 use crate::support::TestBase;
 
 /// The commands that answer nothing that a program reads as JSON.
-const WITHOUT: [&str; 6] = ["completions", "help", "hook", "man", "mcp", "merge-driver"];
+const WITHOUT: [&str; 5] = ["completions", "help", "hook", "man", "mcp"];
 /// Definitions of what answers are made of.
 const PARTS: &str = "operation answer attempt change entry entry-elsewhere error feature-stats found-entry full-entry imported link listed-entry \
     live-action live-run merged model-stats moved occurrence problem recurring-error \
@@ -172,7 +172,6 @@ fn every_command_has_a_schema() {
         names.into_iter().filter(|name| !PARTS.split(' ').any(|part| part == *name)).collect();
     let of_commands: BTreeSet<&str> = answers
         .iter()
-        .map(|name| name.strip_suffix("-register-merge-driver").unwrap_or(name))
         .map(|name| {
             ["-tags", "-cancel", "-confirm", "-briefing", "-task", "-run", "-follow", "-list", "-clear"]
                 .iter()

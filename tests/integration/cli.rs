@@ -73,7 +73,7 @@ pub(crate) fn session(base: &TestBase, lines: &[&str]) -> String {
 
 /// The commands without an entry in [`COMPLETE`]: they have tests of their own, since they do not end, write no answer
 /// or need no memory.
-const INCOMPLETE: [&str; 9] = ["completions", "help", "hook", "man", "mcp", "merge-driver", "run", "serve", "watch"];
+const INCOMPLETE: [&str; 8] = ["completions", "help", "hook", "man", "mcp", "run", "serve", "watch"];
 
 #[test]
 fn every_command_has_a_complete_command_line() {
@@ -106,7 +106,7 @@ fn help_is_about_the_program_a_command_or_the_settings() {
     assert!(answer(&["help", "settings"]).contains("\nsearch.limit = 10\n"));
     base.run(["help", "nonsense"]).refuses(2, "unrecognized subcommand");
     assert!(answer(&["--help"]).contains("\n  70   a bug\n"), "the exit codes");
-    for hidden in ["--now", "--lock-timeout", "merge-driver  ", "\n  hook "] {
+    for hidden in ["--now", "--lock-timeout", "\n  hook "] {
         assert!(!answer(&["--help"]).contains(hidden), "{hidden}");
     }
 }

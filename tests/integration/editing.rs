@@ -73,34 +73,12 @@ fn what_an_editor_saved_is_kept_however_it_ends() {
 }
 
 #[test]
-fn what_others_changed_meanwhile_is_merged() {
+fn what_others_changed_meanwhile_is_not_overwritten() {
     let base = base();
     let both = "sed -i 's/5432/6432/' \"$1\"; sed -i 's/on 80/on 81 by an agent/' .ralph/knowledge/ports.md";
     edit(&base, both).refuses(4, "was changed by another program");
-    retry(&base, "true").says(0, "the copy has these changes now");
-    let text = base.read(ENTRY);
-    assert!(text.contains("on 81 by an agent.") && text.contains("on 6432."), "{text}");
-    assert_eq!(base.files(".ralph/state/drafts"), [""; 0]);
-
-    // The same line: the person sees both.
-    let both = "sed -i 's/on 81.*/on 82./' \"$1\"; sed -i 's/on 81.*/on 83./' .ralph/knowledge/ports.md";
-    edit(&base, both).refuses(4, "was changed by another program");
-    let ran = retry(&base, "true");
-    assert!(ran.stderr.contains("also where you changed it: see the markers"), "{ran}");
-    ran.refuses(4, "a merge left its conflict marker here");
-    assert!(base.read(ENTRY).contains("on 83.") && !base.read(ENTRY).contains("on 82."));
-    let draft = base.read(DRAFT);
-    assert!(draft.contains("on 82.") && draft.contains("on 83.") && draft.contains("<<<<<<<"), "{draft}");
-    retry(&base, "sed -i '/^<<<<<<</d; /^=======/d; /^>>>>>>>/d; /on 83/d; /^|||||||/d; /on 81/d' \"$1\"")
-        .says(0, "updated knowledge/ports");
-    assert!(base.read(ENTRY).contains("on 82.") && !base.read(ENTRY).contains("on 83."));
-
-    // Two other titles cannot be merged, and nothing is lost.
-    let both =
-        "sed -i 's/^title:.*/title: Mine/' \"$1\"; sed -i 's/^title:.*/title: Theirs/' .ralph/knowledge/ports.md";
-    edit(&base, both).refuses(4, "was changed by another program");
-    retry(&base, "true").refuses(2, "the two cannot be merged");
-    assert!(base.read(DRAFT).contains("title: Mine") && base.read(ENTRY).contains("title: Theirs"));
+    retry(&base, "true").refuses(2, "`knowledge/ports` changed since");
+    assert!(base.read(DRAFT).contains("on 6432.") && base.read(ENTRY).contains("on 81 by an agent."));
 }
 
 #[test]

@@ -52,8 +52,8 @@ mod loops; // a scripted agent, driven in three ways
 mod maintenance; // pruning and consolidating lose nothing
 mod mcp; // the MCP server, over pipes
 mod meaning; // semantic search, and servers that fail
-mod merged_by_git; // real merges with a driver that works or does not: no side is dropped
-mod merging; // the merge driver
+mod merged_by_git; // real merges: no side is dropped
+mod merging; // what `check` does about conflicts
 mod offered; // the MCP server that a run offers to its agent
 mod options; // options of every command: the folder, colours, quiet
 mod outside; // what is written outside of the memory, and what is not

@@ -1,58 +1,55 @@
-//! The merge driver: what git makes of two clones, and how it is registered.
+//! `check` and `check --fix` where git left conflicts, and where an earlier version told git of its merge driver.
 
 use serde_json::json;
 
-use crate::support::{PROGRAM, Ran, TestBase, git};
+use crate::support::{PROGRAM, Ran, TestBase, git, try_git};
 
-fn path() -> std::ffi::OsString {
-    std::env::var_os("PATH").unwrap()
+const ENTRY: &str = ".ralph/knowledge/t.md";
+
+fn run(base: &TestBase, arguments: &[&str]) -> Ran {
+    base.with(arguments).env("PATH", std::env::var_os("PATH").unwrap()).run()
 }
 
-fn driver(base: &TestBase, path: &str, versions: [&str; 3]) -> Ran {
-    for (name, text) in ["base", "ours", "theirs"].iter().zip(versions) {
-        base.write(name, text);
-    }
-    base.with(["merge-driver", "--path", path, "base", "ours", "theirs"]).env("PATH", self::path()).run()
+fn file(head: &str, body: &str) -> String {
+    format!("---\ntitle: T\n{head}---\n\n{body}\n")
+}
+
+fn between(ours: &str, theirs: &str) -> String {
+    format!("<<<<<<< HEAD\n{ours}=======\n{theirs}>>>>>>> other\n")
+}
+
+/// Returns the messages of a kind of answer of `check`.
+fn said(ran: Ran, code: i32, kind: &str) -> Vec<String> {
+    let answer = ran.json(code);
+    let all = answer[kind].as_array().unwrap().iter();
+    all.map(|one| format!("{} {}", one["message"].as_str().unwrap(), one["hint"].as_str().unwrap())).collect()
 }
 
 #[test]
-fn the_driver_answers_git() {
+fn a_conflict_is_named_with_its_lines_and_merged_on_request() {
     let base = TestBase::new();
-    let file = |title: &str, tags: &str, body: &str| format!("---\ntitle: {title}\ntags: [{tags}]\n---\n\n{body}\n");
-    let old = file("T", "a", "A.");
-    // Merged.
-    let ran = driver(&base, ".ralph/knowledge/t.md", [&old, &file("T", "a, b", "A."), &file("T", "a, c", "A.\n\nB.")]);
-    assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr.as_str()), (Some(0), "", ""), "{ran}");
-    assert_eq!(base.read("ours"), file("T", "a, b, c", "A.\n\nB."));
-    // A conflict, with markers as long as asked for.
-    let versions = [&*old, &file("T", "a", "One."), &file("T", "a", "Two.")];
-    let ran = driver(&base, ".ralph/knowledge/t.md", versions);
-    assert_eq!(
-        (ran.code, ran.stderr.as_str()),
-        (Some(1), ".ralph/knowledge/t.md: both changed the same part of its body\n")
-    );
-    assert_eq!(base.read("ours"), file("T", "a", "<<<<<<< ours\nOne.\n=======\nTwo.\n>>>>>>> theirs"));
-    // What cannot be one entry: ours, and theirs at its end.
-    let (one, two) = (file("One", "a", "A."), file("Two", "a", "A."));
-    let broken = "---\ntitle: *x\n---\n";
-    let end = "theirs is between conflict markers at the end of ours\n";
-    for (base_text, theirs, reason) in [
-        ("", two.as_str(), "these are two entries, with titles of their own"),
-        (&old, broken, "the frontmatter of their version cannot be read"),
-    ] {
-        let before = base.files("");
-        let ran = driver(&base, ".ralph/knowledge/sub/t.md", [base_text, &one, theirs]);
-        assert_eq!((ran.code, ran.stderr), (Some(1), format!(".ralph/knowledge/sub/t.md: {reason}; {end}")));
-        assert_eq!(base.read("ours"), format!("{one}\n<<<<<<< ours\n=======\n{theirs}>>>>>>> theirs\n"));
-        // Git adds the result, and nothing else.
-        assert_eq!(base.files(""), before);
-    }
-    // Wrong usage.
-    for path in ["src/main.rs", "knowledge/t.md", ""] {
-        driver(&base, path, [&old, &one, &old]).says(2, "`--path` names a file below `.ralph/`");
-    }
-    let ran = base.run(["merge-driver", "--path", ".ralph/knowledge/t.md", "base", "ours", "absent"]);
-    ran.refuses(6, "cannot read `absent`");
+    let text = file(&between("tags: [a, b]\n", "tags: [a, c]\n"), "A.");
+    base.write(ENTRY, &text);
+    let found = "git left a conflict: lines 3 to 7 `ralph-memory check --fix` merges these lines";
+    assert_eq!(said(run(&base, &["check", "--json"]), 1, "problems"), [found]);
+    let fixed = said(run(&base, &["check", "--fix", "--json"]), 0, "fixed");
+    let expected = "merged the frontmatter of `.ralph/knowledge/t.md`; git counts it as unmerged until `git add \
+                    .ralph/knowledge/t.md` ";
+    assert_eq!(fixed, [expected]);
+    assert_eq!(base.read(ENTRY), file("tags: [a, b, c]\n", "A."));
+    assert_eq!(said(run(&base, &["check", "--fix", "--json"]), 0, "fixed"), [""; 0]);
+    run(&base, &["undo"]).says(0, "check --fix");
+    assert_eq!(base.read(ENTRY), text);
+
+    // What is left is named, also where the frontmatter was merged.
+    let body = between("One.\n", "Two.\n");
+    base.write(ENTRY, file(&between("tags: [a]\n", "tags: [b]\n"), body.trim_end()));
+    let ran = run(&base, &["check", "--fix"]);
+    let hint = "decide between the two versions, delete the marker lines, and `git add` the file; indent an example";
+    ran.tells(1, &["`.ralph/knowledge/t.md`; its body still has a conflict", "lines 6 to 10", hint], &[]);
+    let left = file("tags: [a, b]\n", body.trim_end());
+    assert_eq!(base.read(ENTRY), left);
+    base.run(["search", "Two"]).says(0, "knowledge/t");
 }
 
 #[test]
@@ -72,105 +69,46 @@ fn losing_values_are_reported_until_removed() {
 }
 
 #[test]
-fn check_registers_the_driver_on_request() {
+fn the_driver_of_an_earlier_version_is_named_and_removed() {
     let base = TestBase::new();
-    let check = |arguments: &[&str]| base.with([&["check"], arguments].concat()).env("PATH", path()).run();
-    let ran = check(&["--register-merge-driver"]);
-    assert_ne!(ran.code, Some(0));
-    assert!(ran.stderr.contains("the memory is not in a work tree"), "{ran}");
-    git(&base, &["init", "--quiet"]);
-    let finding = || {
-        let found = check(&["--json"]).json(0);
-        let mut all = ["ok", "problems"].into_iter().flat_map(|key| found[key].as_array().unwrap());
-        all.find(|finding| finding["code"] == "merge-driver").unwrap()["message"].as_str().unwrap().to_owned()
-    };
-    assert!(finding().starts_with("git merges entries as text, "));
-    base.write(".ralph/.gitattributes", "*.md -text\n/journal/**/*.md merge=union");
-    let registered = check(&["--register-merge-driver", "--json"]).json(0);
-    let command = registered["command"].as_str().unwrap();
-    assert!(
-        command.starts_with(&format!("'{PROGRAM}' merge-driver --marker-size=%L --path=%P %O %A %B; ")),
-        "{command}"
-    );
-    assert!(command.contains(" git merge-file -q --marker-size=%L "), "{command}");
-    assert_eq!(
-        registered,
-        json!({
-            "schema_version": 1,
-            "action": "registered",
-            "command": command,
-            "attributes": ["/knowledge/**/*.md merge=ralph-memory", "/archive/**/*.md merge=ralph-memory"],
-            "problems": [],
-        })
-    );
-    assert_eq!(git(&base, &["config", "--local", "merge.ralph-memory.driver"]), command);
-    let attributes = base.read(".ralph/.gitattributes");
-    assert!(attributes.starts_with("*.md -text\n/journal/**/*.md merge=union\n/knowledge/"), "{attributes}");
-    assert_eq!(finding(), "git merges entries by key and by block");
-    let again = check(&["--register-merge-driver"]);
-    assert_eq!(again.stdout, format!("registered already: {command}\n"));
-    assert_eq!(base.read(".ralph/.gitattributes"), attributes);
-    // It is for entries, wherever they lie, and for nothing else.
-    let merge = |path: &str| git(&base, &["check-attr", "merge", path]);
-    for path in [".ralph/knowledge/a.md", ".ralph/knowledge/x/y.md", ".ralph/archive/knowledge/a.md"] {
-        assert!(merge(path).ends_with("merge: ralph-memory"), "{path}");
+    git(&base, &["init", "--quiet", "--initial-branch", "main"]);
+    let line = format!("'{PROGRAM}' merge-driver --marker-size=%L --path=%P %O %A %B; case $? in 0) ;; 1) exit 1 ;; *) git \
+                        merge-file -q --marker-size=%L -L ours -L base -L theirs %A %O %B ;; esac");
+    git(&base, &["config", "merge.ralph-memory.driver", &line]);
+    git(&base, &["config", "merge.ralph-memory.name", "merges knowledge entries by key and by block"]);
+    git(&base, &["config", "merge.other.driver", "true"]);
+    let old = include_str!("../../fixtures/memory-0.1.0/.ralph/.gitattributes");
+    base.write(".ralph/.gitattributes", format!("{old}*.png binary\n"));
+    // Until then, git merges as text: the program knows the command no more.
+    for (branch, text) in [("main", "Base."), ("other", "Theirs."), ("main", "Ours.")] {
+        let _ = try_git(&base, &["checkout", "--quiet", "-B", branch]);
+        if text == "Ours." {
+            git(&base, &["reset", "--quiet", "--hard", "HEAD~1"]);
+        }
+        base.write(ENTRY, file("tags: [a]\n", text));
+        git(&base, &["add", "--all"]);
+        git(&base, &["commit", "--quiet", "--message", "m"]);
     }
-    assert!(merge(".ralph/README.md").ends_with("merge: unspecified"));
-}
+    let (is_clean, _) = try_git(&base, &["merge", "other"]);
+    let text = base.read(ENTRY);
+    assert!(!is_clean && text.contains("Ours.\n=======\nTheirs.\n"), "{text}");
+    base.write(ENTRY, file("tags: [a]\n", "Both."));
 
-#[test]
-fn a_driver_that_may_drop_a_side_is_reported_and_replaced() {
-    let base = TestBase::new();
-    git(&base, &["init", "--quiet"]);
-    let run = |arguments: &[&str]| base.with(arguments).env("PATH", path()).run();
-    let key = "merge.ralph-memory.driver";
-    let own = |program: &str| {
-        run(&["check", "--register-merge-driver"]).says(0, "registered");
-        let line = git(&base, &["config", key]);
-        line.replace(PROGRAM, program)
-    };
-    let bare = "ralph-memory merge-driver --marker-size %L --path %P %O %A %B".to_owned();
-    let unknown = "another merge driver than this version's is registered";
-    let missing = "merges entries as text: the merge driver `/nowhere/ralph-memory` cannot be run";
-    let not_executable = base.at(".ralph/README.md").display().to_string();
-    let cannot = format!("merges entries as text: the merge driver `{not_executable}` cannot be run");
-    for (line, message, code) in [
-        (bare.clone(), unknown, 1),
-        (format!("{PROGRAM} x; {}", own(PROGRAM)), unknown, 1),
-        (String::new(), unknown, 1),
-        (own("/nowhere/ralph-memory"), missing, 0),
-        (own(&not_executable), &cannot, 0),
-    ] {
-        // As often as a person may have tried.
-        git(&base, &["config", "--replace-all", key, &line]);
-        git(&base, &["config", "--add", key, &line]);
-        let ran = run(&["check"]);
-        assert_eq!(ran.code, Some(code), "{ran}");
-        assert!(ran.stdout.contains(message) && ran.stdout.contains("check --register-merge-driver"), "{ran}");
-        let checked = run(&["check", "--json"]).json(code);
-        let problem = &checked["problems"][0];
-        let severity = if code == 1 { "error" } else { "warning" };
-        assert_eq!((&problem["code"], &problem["severity"]), (&json!("merge-driver"), &json!(severity)), "{checked}");
-        assert!(problem["message"].as_str().unwrap().contains(message), "{checked}");
-        assert!(
-            problem["hint"].as_str().unwrap().contains("`ralph-memory check --register-merge-driver`"),
-            "{checked}"
-        );
-        run(&["check", "--register-merge-driver"]).says(0, "registered: ");
-        assert_eq!(git(&base, &["config", "--get-all", key]), own(PROGRAM));
-        run(&["check", "--strict"]).says(0, "no problems in ");
-        assert!(run(&["check"]).stdout.contains("merges entries by key and by block"));
-    }
-    // Git merges nothing where there is a description alone.
-    git(&base, &["config", "--unset", key]);
-    assert!(run(&["check"]).stdout.contains(unknown));
-    run(&["check", "--register-merge-driver"]).says(0, "registered: ");
-    run(&["check", "--strict"]).says(0, "no problems in ");
-    // What another file sets counts.
-    git(&base, &["config", "extensions.worktreeConfig", "true"]);
-    git(&base, &["config", "--worktree", key, &bare]);
-    run(&["check", "--register-merge-driver"])
-        .refuses(6, "another file than `.git/config` sets `merge.ralph-memory.driver`, too");
+    let found = "`.ralph/.gitattributes` and `.git/config` still name the merge driver of an earlier version \
+                 `ralph-memory check --fix` removes those lines";
+    assert_eq!(said(run(&base, &["check", "--json"]), 0, "problems"), [found]);
+    let fixed = said(run(&base, &["check", "--fix", "--json"]), 0, "fixed");
+    let done = ["removed the merge driver from `.ralph/.gitattributes`: commit it ", "removed the merge driver from `.git/config` "];
+    assert_eq!(fixed, done);
+    assert_eq!(base.read(".ralph/.gitattributes"), "*.md -text -filter diff=markdown\n*.png binary\n");
+    let config = base.read(".git/config");
+    assert!(!config.contains("ralph-memory") && config.contains("[merge \"other\"]"), "{config}");
+    assert_eq!(said(run(&base, &["check", "--fix", "--json"]), 0, "fixed"), [""; 0]);
+    // Settings of that name that the program never wrote stay.
+    git(&base, &["config", "merge.ralph-memory.driver", "mine %O %A %B"]);
+    git(&base, &["config", "merge.ralph-memory.recursive", "binary"]);
+    run(&base, &["check", "--fix"]).says(0, "no problems in 1 file");
+    assert!(base.read(".git/config").contains("mine %O") && base.read(".git/config").contains("recursive"));
 }
 
 /// Committed conflict markers end a job of continuous integration.
@@ -194,28 +132,6 @@ fn conflict_markers_are_errors() {
         let ran = base.run(["check", "--json"]);
         let answer = ran.json(code);
         assert_eq!(answer["counts"]["errors"], json!(code), "{path}: {ran}");
-        assert_eq!(ran.stdout.contains("a merge left its conflict marker here"), code == 1, "{path}: {ran}");
+        assert_eq!(ran.stdout.contains("\"merge-conflict\""), code == 1, "{path}: {ran}");
     }
-}
-
-#[test]
-fn the_driver_is_offered_where_git_shares_the_entries() {
-    let base = TestBase::without_memory();
-    git(&base, &["init", "--quiet"]);
-    let run = |arguments: &[&str]| base.with(arguments).env("PATH", path()).run();
-    let offer = "next: `ralph-memory check --register-merge-driver` lets git merge entries by key and by block";
-    run(&["init"]).says(0, offer);
-    let notice = "git merges entries as text, which may leave conflict markers in their frontmatter";
-    run(&["check", "--strict"]).says(0, "no problems in 0 files, 1 notice");
-    run(&["setup", "claude"]).says(0, offer);
-    let answer = run(&["check", "--json"]).json(0);
-    assert_eq!((&answer["counts"]["notices"], &answer["problems"][0]["message"]), (&json!(1), &json!(notice)));
-    // Where entries stay in this clone, nothing is merged.
-    base.write(".gitignore", "/.ralph/\n");
-    assert_eq!(run(&["check", "--json"]).json(0)["counts"]["notices"], json!(0));
-    base.write(".gitignore", "");
-    run(&["check", "--register-merge-driver"]).says(0, "");
-    assert_eq!(run(&["check", "--json"]).json(0)["counts"]["notices"], json!(0));
-    let ran = run(&["setup", "codex"]);
-    assert!(ran.code == Some(0) && !ran.stdout.contains(offer), "{ran}");
 }

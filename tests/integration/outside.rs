@@ -97,25 +97,6 @@ fn a_client_is_connected_through_nothing() {
 }
 
 #[test]
-fn a_merge_is_written_through_nothing() {
-    let version = |text: &str| format!("---\ntitle: A\ntags: [b]\n---\n\n{text}\n");
-    for obstacle in ["a link", "a read-only file"] {
-        let base = TestBase::new();
-        put(&base, "ours", obstacle);
-        let there = if obstacle == "a link" { base.home().join("outside") } else { base.at("ours") };
-        fs::set_permissions(&there, fs::Permissions::from_mode(0o644)).unwrap();
-        fs::write(&there, version("one")).unwrap();
-        if obstacle != "a link" {
-            fs::set_permissions(&there, fs::Permissions::from_mode(0o444)).unwrap();
-        }
-        base.write("base", version("one")).write("theirs", version("two"));
-        let driver = ["merge-driver", "--path", ".ralph/knowledge/a.md", "base", "ours", "theirs"];
-        base.run(driver).refuses(2, "cannot write `ours`");
-        assert_eq!(fs::read_to_string(there).unwrap(), version("one"));
-    }
-}
-
-#[test]
 fn git_follows_no_links_in_the_memory() {
     let base = TestBase::new();
     let path = std::env::var_os("PATH").unwrap();

@@ -89,23 +89,13 @@ fn secrets_and_too_many_questions_are_refused() {
 }
 
 #[test]
-fn questions_are_kept_by_updates_merges_and_consolidation() {
+fn questions_are_kept_by_updates_and_consolidation() {
     let base = TestBase::new();
     add(&base, "Close the pool", "Each worker holds a connection.", &[QUESTION]).json(0);
     add(&base, "Close the pool", "Each worker holds two.", &["How many connections?"]).json(0);
     assert_eq!(questions(&base, "close-the-pool"), json!([QUESTION, "How many connections?"]));
     add(&base, "Close the pool", "Each worker holds three.", &[]).json(0);
     assert_eq!(questions(&base, "close-the-pool"), json!([QUESTION, "How many connections?"]));
-
-    let version = |questions: &str| format!("---\ntitle: \"T\"\ntags: [a]\nquestions: [{questions}]\n---\n\nBody.\n");
-    let files = ["base", "ours", "theirs"].map(|name| base.at(name));
-    let texts = ["\"Why, oh why?\"", "\"Why, oh why?\", \"Ours?\"", "\"Why, oh why?\", \"Theirs?\""];
-    for (file, text) in files.iter().zip(texts) {
-        std::fs::write(file, version(text)).unwrap();
-    }
-    base.run(["merge-driver", "--path", ".ralph/knowledge/t.md", "base", "ours", "theirs"]).answer(0);
-    let merged = std::fs::read_to_string(&files[1]).unwrap();
-    assert!(merged.contains("questions: [\"Why, oh why?\", \"Ours?\", \"Theirs?\"]"), "{merged}");
 
     base.write(".ralph/config.toml", "[maintenance]\nlearnings = 2\n");
     for (title, body, question) in

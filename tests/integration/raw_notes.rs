@@ -2,7 +2,6 @@
 
 use std::time::{Duration, SystemTime};
 
-use ralph_memory::entry::{Merged, merge};
 use ralph_memory::error::Severity;
 use ralph_memory::memory::EntryChanges;
 use ralph_memory::{Id, Memory};
@@ -109,25 +108,14 @@ fn restored(text: &str) -> Left {
     (base.read(PATH), text.to_owned())
 }
 
-fn merged(text: &str) -> Left {
-    let (ours, theirs) = (text.replace("Ten", "Twenty"), text.replace("See", "Or see"));
-    // A merged text ends with a whole line.
-    let both = format!("{}{}", ours.replace("See", "Or see"), if text.ends_with('\n') { "" } else { "\n" });
-    match merge("knowledge/redis.md", text.as_bytes(), ours.as_bytes(), theirs.as_bytes(), 7) {
-        Merged::One { bytes, conflicts: 0 } => (String::from_utf8(bytes).unwrap(), both),
-        other => (format!("{other:?}"), both),
-    }
-}
-
 #[test]
 fn raw_notes_keep_their_bytes_through_every_operation() {
-    let operations: [(&str, NoteOperation); 6] = [
+    let operations: [(&str, NoteOperation); 5] = [
         ("edit", edited),
         ("rename", renamed),
         ("tidy", tidied),
         ("archive", archived),
         ("restore", restored),
-        ("merge", merged),
     ];
     for (kind, text) in NOTES {
         let shown = with_note(text).1.show(&note()).unwrap();

@@ -54,12 +54,9 @@ fn codes(memory: &Memory) -> Vec<String> {
     memory.check().problems.into_iter().map(|problem| problem.code).collect()
 }
 
-/// A repository with the merge driver.
 fn repository() -> TestBase {
     let base = TestBase::new();
     git(&base, &["init", "--quiet", "--initial-branch", "main"]);
-    let path = std::env::var_os("PATH").unwrap();
-    base.with(["check", "--register-merge-driver"]).env("PATH", path).run().says(0, "registered");
     base
 }
 
@@ -71,81 +68,6 @@ fn commit(base: &TestBase) {
 /// Merges a branch, and returns whether git did so without a conflict, and what it says.
 fn merge(base: &TestBase, branch: &str) -> (bool, String) {
     try_git(base, &["merge", "--quiet", "--no-edit", branch])
-}
-
-#[test]
-fn an_edit_of_an_entry_that_another_branch_renamed_and_changed_is_a_conflict() {
-    let text = "The compiler cache is on the build host.\n\nIt has 20 GB.";
-    for their_branch_is_merged in [true, false] {
-        let base = repository();
-        add(&at(&base, 0), "Cache", text);
-        commit(&base);
-        git(&base, &["checkout", "--quiet", "-b", "other"]);
-        at(&base, 1).change(&id("cache"), &EntryChanges::titled("Compiler cache")).unwrap();
-        edit(&at(&base, 2), "compiler-cache", "20 GB", "40 GB");
-        commit(&base);
-        git(&base, &["checkout", "--quiet", "main"]);
-        edit(&at(&base, 3), "cache", "build host", "new host");
-        commit(&base);
-        let branch = if their_branch_is_merged { "other" } else { "main" };
-        if !their_branch_is_merged {
-            git(&base, &["checkout", "--quiet", "other"]);
-        }
-        let (is_clean, said) = merge(&base, branch);
-        assert!(!is_clean, "{said}");
-        assert!(said.contains("CONFLICT") && said.contains(".ralph/knowledge/cache.md"), "{said}");
-        // Both changes are there: one in the file that git asks about, and one in the renamed entry.
-        assert_eq!(git(&base, &["diff", "--name-only", "--diff-filter=U"]), ".ralph/knowledge/cache.md");
-        let [edited, renamed] =
-            ["cache", "compiler-cache"].map(|name| base.read(&format!(".ralph/knowledge/{name}.md")));
-        assert!(edited.contains("new host") && renamed.contains("40 GB"), "{edited}\n{renamed}");
-    }
-}
-
-#[test]
-fn an_edit_of_an_entry_that_another_branch_changed_and_archived_is_a_conflict() {
-    let base = repository();
-    add(&at(&base, 0), "Cache", "The compiler cache is on the build host.\n\nIt has 20 GB, and nobody clears it.");
-    commit(&base);
-    git(&base, &["checkout", "--quiet", "-b", "other"]);
-    // As a person archives it: without a copy of the old version, which would be nearer to the base.
-    let path = ".ralph/knowledge/cache.md";
-    base.write(path, base.read(path).replace("20 GB", "40 GB"));
-    at(&base, 1).archive(&[id("cache")]).unwrap();
-    commit(&base);
-    git(&base, &["checkout", "--quiet", "main"]);
-    base.write(path, base.read(path).replace("build host", "new host"));
-    commit(&base);
-    let (is_clean, said) = merge(&base, "other");
-    assert!(!is_clean && said.contains("both changed `knowledge/cache`, and it was archived"), "{said}");
-}
-
-#[test]
-fn an_entry_that_both_branches_renamed_stays_one() {
-    let base = repository();
-    add(
-        &at(&base, 0),
-        "Port of proxy",
-        &format!("{}\n\nIt is restarted by hand.", "The proxy listens on 8443. ".repeat(20)),
-    );
-    commit(&base);
-    git(&base, &["checkout", "--quiet", "-b", "other"]);
-    at(&base, 1).change(&id("port-of-proxy"), &EntryChanges::titled("Their port")).unwrap();
-    edit(&at(&base, 2), "their-port", "by hand", "by a timer");
-    fs::remove_dir_all(base.at(".ralph/archive")).unwrap();
-    commit(&base);
-    git(&base, &["checkout", "--quiet", "main"]);
-    at(&base, 3).change(&id("port-of-proxy"), &EntryChanges::titled("My port")).unwrap();
-    commit(&base);
-    let (is_clean, said) = merge(&base, "other");
-    assert!(!is_clean && said.contains("rename/rename"), "{said}");
-    // Both of git's two files have one text, with everything of both sides. A person removes one of them.
-    assert_eq!(base.files(".ralph/knowledge"), [".ralph/knowledge/my-port.md", ".ralph/knowledge/their-port.md"]);
-    let text = base.read(".ralph/knowledge/my-port.md");
-    assert_eq!(base.read(".ralph/knowledge/their-port.md"), text);
-    assert!(text.contains("title: \"Their port\"\n# merge-conflict title: \"My port\"\n"), "{text}");
-    assert!(text.contains("aliases: [knowledge/port-of-proxy, Port of proxy, My port]\n"), "{text}");
-    assert!(text.contains("by a timer"), "{text}");
 }
 
 #[test]

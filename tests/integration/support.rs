@@ -307,7 +307,6 @@ pub(crate) fn assert_answers(arguments: &[&str], stdout: &str) {
             Some("log") if has("--follow") => "log-follow",
             Some("show") if answer.get("task").is_some() => "show-task",
             Some("show") if answer.get("run").is_some() => "show-run",
-            Some("check") if has("--register-merge-driver") => "check-register-merge-driver",
             command => command.unwrap_or("overview"),
         };
         crate::schemas::assert_answer(name, &answer);

@@ -12,7 +12,7 @@ use ralph_memory::{Error, Id, Knowledge, Memory, Query, Scope, Task};
 use crate::agent::Agent;
 use crate::program::{Content, content, differences};
 use crate::pty::Terminal;
-use crate::support::{PROGRAM, Ran, TestBase, git};
+use crate::support::{Ran, TestBase, git};
 use crate::test_cases::cases;
 
 /// A memory at a day of 2026.
@@ -33,7 +33,7 @@ fn memory(day: u64) -> (TestBase, Memory) {
 /// The titles of the entries.
 const TITLES: [&str; 5] = ["Cache of the build", "Ports", "WAL mode", "Flaky test", "Staging host"];
 /// How many things [`act`] can do.
-const N_ACTIONS: u8 = 19;
+const N_ACTIONS: u8 = 18;
 
 /// Does one thing that may change something, and returns whether it had an error.
 fn act(base: &TestBase, memory: &Memory, kind: u8, first: u8, second: u8) -> bool {
@@ -101,7 +101,6 @@ fn act(base: &TestBase, memory: &Memory, kind: u8, first: u8, second: u8) -> boo
             called(base, "record_attempt", &arguments)
         }
         16 => failed(memory.fix().map(drop)),
-        17 => failed(memory.register_merge_driver(PROGRAM.as_ref()).map(drop)),
         _ => {
             let message = format!("<learning category=\"gotcha\" tags=\"hook\">Seen {first} {second}.</learning>");
             let input = serde_json::json!({"session_id": format!("s-{first}-{second}"), "hook_event_name": "Stop",
@@ -133,8 +132,7 @@ proptest! {
         let base = TestBase::new();
         let root = base.root();
         fs::write(root.join(".ralph/config.toml"), "format = 1\nmaintenance.learnings = 1\n").unwrap();
-        // Something for `check --fix` and `check --register-merge-driver`.
-        fs::remove_file(root.join(".ralph/.gitattributes")).unwrap();
+        // Something for `check --fix`.
         fs::write(root.join(".ralph/.gitignore"), "# Nothing yet.").unwrap();
         git(&base, &["init", "--quiet"]);
         let mut history = vec![content(&root)];

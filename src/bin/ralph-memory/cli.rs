@@ -11,7 +11,7 @@ use ralph_memory::text::for_terminal;
 #[cfg(feature = "page")]
 use crate::commands::serve;
 use crate::commands::{
-    add, archive, check, completions, context, edit, hook, import, index, init, list, log, man, mcp, merge_driver,
+    add, archive, check, completions, context, edit, hook, import, index, init, list, log, man, mcp,
     overview, record, restore, run as run_command, search, setup, show, stats, tidy, undo, watch,
 };
 use crate::error::{self, ErrorReport, NoAnswer};
@@ -25,7 +25,7 @@ the answer is one object with schema_version 1; if a command fails, it has
 error: {message, causes, hint, exit_code}.
 
 Commands: ralph-memory help COMMAND explains one. Other programs call mcp, hook,
-index, watch, merge-driver and man.
+index, watch and man.
 
 Settings: ralph-memory help settings lists them all. Your own are in the file that
 RALPH_MEMORY_CONFIG names, else in ralph-memory/config.toml below XDG_CONFIG_HOME
@@ -91,8 +91,6 @@ enum Command {
     Index(index::IndexArgs),
     #[command(hide = true)]
     Watch(watch::WatchArgs),
-    #[command(hide = true)]
-    MergeDriver(merge_driver::MergeDriverArgs),
     #[command(hide = true)]
     Man(man::ManArgs),
 }
@@ -197,7 +195,6 @@ fn dispatch(ui: &mut Ui<'_>, cli: Cli) -> anyhow::Result<Exit> {
         Command::Serve(args) => serve::run(ui, globals, &args),
         Command::Mcp(args) => mcp::run(ui, globals, &args),
         Command::Hook(args) => Ok(hook::run(ui, globals, &args)),
-        Command::MergeDriver(args) => merge_driver::run(ui, &args),
         Command::Help { topic } => help(ui, topic),
         Command::Completions(args) => completions::run(ui, &args, Cli::command()),
         Command::Man(args) => man::run(&args, Cli::command()),

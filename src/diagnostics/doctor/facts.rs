@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::git::{MergeDriver, Uncommitted};
+use crate::git::Uncommitted;
 use crate::search::semantic::SemanticStatus;
 use crate::sessions::HookLog;
 use crate::store::{FolderState, LockState, Survey};
@@ -92,7 +92,7 @@ pub(crate) enum GitFacts {
         ignores_entries: bool,
         /// What is not committed.
         uncommitted: Uncommitted,
-        /// How it merges entries.
-        merge_driver: MergeDriver,
+        /// The files that still name the merge driver of an earlier version.
+        old_driver: Vec<&'static str>,
     },
 }

@@ -1,29 +1,24 @@
-//! The rules for git: what it ignores, tracks and merges, and what is not committed.
+//! The rules for git: what it ignores and tracks, and what is not committed.
 
 use super::facts::GitFacts;
-use super::finding::{are, error, ok, warning};
+use super::finding::{are, ok, warning};
 use crate::diagnostics::gather::MACHINE_FOLDERS;
 use crate::entry::path::{MEMORY_FOLDER, display_path};
 use crate::error::Problem;
-use crate::git::{MergeDriver, Uncommitted};
+use crate::git::Uncommitted;
 
-/// How to register the merge driver.
-const REGISTER: &str = "`ralph-memory check --register-merge-driver`";
-/// What a command line can do that this program did not register.
-const UNKNOWN_DRIVER: &str = "another merge driver than this version's is registered: when it cannot run, git may drop one \
-                              side of a merge without conflict markers";
 /// How to remove from git what it tracks and should not.
 const UNTRACK: &str =
     "run `git rm -r --cached --ignore-unmatch .ralph/cache .ralph/state`, and commit that; the files stay";
 
 /// Returns the findings about git.
 pub(super) fn git(git: &GitFacts) -> Vec<Problem> {
-    let (not_ignored, tracked, ignores_entries, uncommitted, merge_driver) = match git {
+    let (not_ignored, tracked, ignores_entries, uncommitted, old_driver) = match git {
         GitFacts::Missing => return vec![ok("git", "`git` is not installed")],
         GitFacts::NoWorkTree => return vec![ok("git", "the memory is not in a work tree")],
         GitFacts::Failed(reason) => return vec![refusal(reason)],
-        GitFacts::WorkTree { not_ignored, tracked, ignores_entries, uncommitted, merge_driver } => {
-            (not_ignored, tracked, *ignores_entries, uncommitted, merge_driver)
+        GitFacts::WorkTree { not_ignored, tracked, ignores_entries, uncommitted, old_driver } => {
+            (not_ignored, tracked, *ignores_entries, uncommitted, old_driver)
         }
     };
     let mut findings = tracked_files(tracked);
@@ -46,7 +41,12 @@ pub(super) fn git(git: &GitFacts) -> Vec<Problem> {
     if !ignores_entries {
         findings.push(ok("git-commit", uncommitted_message(uncommitted)));
     }
-    findings.push(merge_finding(merge_driver, ignores_entries));
+    if !old_driver.is_empty() {
+        let name = if old_driver.len() == 1 { "names" } else { "name" };
+        let message = format!("{} still {name} the merge driver of an earlier version", old_driver.join(" and "));
+        let hint = "`ralph-memory check --fix` removes those lines";
+        findings.push(Problem::notice(MEMORY_FOLDER, "merge-driver", message, hint));
+    }
     findings
 }
 
@@ -73,24 +73,6 @@ fn tracked_files(tracked: &[String]) -> Vec<Problem> {
         Some(Problem::error(display_path(first), format!("tracked-{name}"), message, UNTRACK))
     };
     MACHINE_FOLDERS.into_iter().filter_map(of).collect()
-}
-
-/// Returns the finding about the merge driver. Entries that git ignores are never merged.
-fn merge_finding(merge_driver: &MergeDriver, ignores_entries: bool) -> Problem {
-    const CODE: &str = "merge-driver";
-    match merge_driver {
-        MergeDriver::Works => ok(CODE, "git merges entries by key and by block"),
-        MergeDriver::Absent if ignores_entries => ok(CODE, "git merges entries as text, and ignores them here"),
-        MergeDriver::Absent => {
-            let message = "git merges entries as text, which may leave conflict markers in their frontmatter";
-            Problem::notice(MEMORY_FOLDER, CODE, message, format!("{REGISTER} makes it merge by key and by block"))
-        }
-        MergeDriver::Fails(program) => {
-            let message = format!("git merges entries as text: the merge driver `{}` cannot be run", program.display());
-            warning(CODE, message, format!("{REGISTER} makes it merge by key and by block again"))
-        }
-        MergeDriver::Unknown => error(CODE, UNKNOWN_DRIVER, format!("{REGISTER} replaces it")),
-    }
 }
 
 /// Says what is not committed: the usual state between two commits, so it is no problem.

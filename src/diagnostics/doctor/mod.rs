@@ -123,7 +123,7 @@ fn semantic(status: &SemanticStatus) -> Problem {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::git::{MergeDriver, Uncommitted};
+    use crate::git::Uncommitted;
     use crate::store::{FolderState, Survey};
 
     fn facts() -> MemoryFacts {
@@ -157,7 +157,7 @@ mod tests {
             tracked: Vec::new(),
             ignores_entries: false,
             uncommitted,
-            merge_driver: MergeDriver::Works,
+            old_driver: Vec::new(),
         }
     }
 
@@ -184,7 +184,7 @@ mod tests {
     fn a_healthy_memory_is_reported_as_ok() {
         check(|_| {}, &[]);
         let codes: Vec<_> = judge(&facts()).into_iter().map(|finding| finding.code).collect();
-        let all = "settings entries state cache index old-caches leftovers conflicts lock cache-lock git-ignore git-commit merge-driver semantic hooks";
+        let all = "settings entries state cache index old-caches leftovers conflicts lock cache-lock git-ignore git-commit semantic hooks";
         assert_eq!(codes.join(" "), all);
         check(|facts| facts.git = GitFacts::NoWorkTree, &[]);
         check(|facts| facts.git = GitFacts::Missing, &[]);
@@ -263,12 +263,6 @@ mod tests {
 
     #[test]
     fn git_is_examined() {
-        const DRIVERS: [&str; 3] = [
-            "git merges entries as text, which may leave conflict markers in their frontmatter",
-            "git merges entries as text: the merge driver `/gone` cannot be run",
-            "another merge driver than this version's is registered: when it cannot run, git may drop one side of a \
-             merge without conflict markers",
-        ];
         let reason = "git does not answer: dubious ownership";
         check(|facts| facts.git = GitFacts::Failed("dubious ownership".to_owned()), &[("git", WARNING, reason)]);
         let uncommitted = |changed: &[&str], untracked: &[&str], more| {
@@ -289,12 +283,12 @@ mod tests {
             |facts| facts.git = GitFacts::Failed("a bare repository".to_owned()),
             &[("repository-in-project", WARNING, bare)],
         );
-        let careless = |merge_driver, ignores_entries| GitFacts::WorkTree {
+        let careless = |old_driver| GitFacts::WorkTree {
             not_ignored: vec!["cache".to_owned(), "state".to_owned()],
             tracked: vec!["cache/x".to_owned(), "cache/y".to_owned()],
-            ignores_entries,
+            ignores_entries: true,
             uncommitted: Uncommitted::default(),
-            merge_driver,
+            old_driver,
         };
         let both = [
             (
@@ -304,10 +298,9 @@ mod tests {
             ),
             ("git-ignore", WARNING, "git does not ignore `cache/` and `state/`, which belongs to this machine only"),
         ];
-        check(|facts| facts.git = careless(MergeDriver::Absent, true), &both);
-        let with = |driver| [both[0], both[1], ("merge-driver", driver, DRIVERS[driver as usize])];
-        check(|facts| facts.git = careless(MergeDriver::Absent, false), &with(Severity::Notice));
-        check(|facts| facts.git = careless(MergeDriver::Fails("/gone".into()), false), &with(WARNING));
-        check(|facts| facts.git = careless(MergeDriver::Unknown, true), &with(ERROR));
+        check(|facts| facts.git = careless(Vec::new()), &both);
+        let driver = "`x` and `y` still name the merge driver of an earlier version";
+        let all = [both[0], both[1], ("merge-driver", Severity::Notice, driver)];
+        check(|facts| facts.git = careless(vec!["`x`", "`y`"]), &all);
     }
 }

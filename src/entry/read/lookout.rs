@@ -4,10 +4,13 @@ use serde_json::Value;
 
 use super::reader::EntryReader;
 use crate::entry::frontmatter::Fields;
-use crate::entry::{guard, merge};
-use crate::error::Severity;
+use crate::entry::conflict::{conflicts, merged};
+use crate::entry::guard::CONFLICT;
+use crate::error::{MAX_OF_FILE, Severity};
 use crate::text::invisible;
 
+/// The beginning of a comment in which the merge driver of an earlier version kept a value; key and value follow.
+const LOST: &str = "# merge-conflict ";
 /// The hint for invisible characters.
 const INVISIBLE_HINT: &str = "delete it, since nobody can review it; it is shown escaped";
 
@@ -15,7 +18,7 @@ impl EntryReader<'_> {
     /// Reports values that lost in a merge and are kept in comments.
     pub(super) fn look_for_lost_values(&mut self, body_start: usize) {
         let head = &self.text[self.frontmatter.start..body_start];
-        let lost = head.match_indices(merge::CONFLICT).filter(|(at, _)| *at == 0 || head[..*at].ends_with('\n'));
+        let lost = head.match_indices(LOST).filter(|(at, _)| *at == 0 || head[..*at].ends_with('\n'));
         let message = "two versions were merged, and the value above replaced this one";
         let hint = "decide between the two and delete the comment";
         for at in lost.map(|(at, _)| self.frontmatter.start + at).collect::<Vec<_>>() {
@@ -33,12 +36,25 @@ impl EntryReader<'_> {
         }
     }
 
-    /// Reports a conflict marker in a body.
-    pub(super) fn look_for_markers(&mut self, body: &str, body_start: usize) {
-        if let Some(at) = guard::conflict_marker(body) {
-            let message = "a merge left its conflict marker here";
-            let hint = "decide between the two versions and delete the marker lines; if it is an example, indent it";
-            self.report(Severity::Error, "merge-conflict", Some(body_start + at), message, hint);
+    /// Reports the conflicts that git left.
+    pub(super) fn look_for_conflicts(&mut self) {
+        let text = self.text;
+        let found = conflicts(text);
+        let can_be_merged = !found.is_empty() && merged(text).is_some();
+        for place in found.into_iter().take(MAX_OF_FILE) {
+            let n_lines = text[place.clone()].lines().count();
+            let message = if n_lines > 1 {
+                let first = text[..place.start].matches('\n').count() + 1;
+                format!("git left a conflict: lines {first} to {}", first + n_lines - 1)
+            } else {
+                "a conflict marker of git is here, without the others of its conflict".to_owned()
+            };
+            let hint = if can_be_merged && self.frontmatter.contains(&place.start) {
+                "`ralph-memory check --fix` merges these lines"
+            } else {
+                "decide between the two versions, delete the marker lines, and `git add` the file; indent an example"
+            };
+            self.report(Severity::Error, CONFLICT, Some(place.start), &message, hint);
         }
     }
 

@@ -14,7 +14,7 @@ use super::body::{self, MAX_LINKS};
 use super::edit::list_items;
 use super::fields::{ATTEMPT, KNOWLEDGE};
 use super::frontmatter::{self, Fields, Missing};
-use super::guard::Fault;
+use super::guard::{CONFLICT, Fault};
 use super::knowledge::unsettled;
 use super::outline::{OutlineHeading, headings, title_heading};
 use super::written::{author, fingerprint};
@@ -53,7 +53,7 @@ pub fn read(path: &str, bytes: &[u8]) -> Entry {
         Err(Missing::Absent) if kind == Kind::Knowledge && !text.trim().is_empty() => {
             reader.head.valid = true;
             reader.look_for_controls(text, 0);
-            reader.look_for_markers(text, 0);
+            reader.look_for_conflicts();
             return reader.measured(frontmatter::body(text), 1);
         }
         Err(missing) => {
@@ -81,7 +81,7 @@ pub fn read(path: &str, bytes: &[u8]) -> Entry {
         }
         _ => {}
     }
-    reader.look_for_markers(body, body_start);
+    reader.look_for_conflicts();
     reader.look_for_lost_values(body_start);
     reader.measured(body, split.body_line)
 }
@@ -163,6 +163,8 @@ impl EntryReader<'_> {
                 self.look_for_escaped(head, &fields);
                 Some(fields)
             }
+            // It is reported with all of its lines.
+            Err(Fault { code: CONFLICT, .. }) => None,
             Err(Fault { code, offset, message, hint }) => {
                 self.report(Severity::Error, code, Some(self.frontmatter.start + offset), &message, hint);
                 None

@@ -39,7 +39,7 @@ impl EntryReader<'_> {
             self.head.more_warnings += 1;
             return;
         }
-        let is_attempt = code == "merge-conflict" && self.path.contains("journal/");
+        let is_attempt = code == guard::CONFLICT && self.path.contains("journal/");
         let hint = if is_attempt { TWO_ATTEMPTS } else { hint };
         let problem = Problem::new(severity, display_path(self.path), code, message, hint);
         self.head.problems.push(match offset {

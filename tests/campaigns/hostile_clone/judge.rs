@@ -44,8 +44,6 @@ pub(crate) enum Class {
     Vouched,
     /// It believed a file that a stranger sealed.
     Believed,
-    /// A merge lost words.
-    Lost,
 }
 
 /// What a step runs in.

@@ -24,8 +24,6 @@ pub(super) const CLIENTS: &str = "setup files";
 pub(super) const OUTER_LINKS: &str = "folders of links";
 /// State that a stranger sealed with a guessed key.
 pub(super) const SEALS: &str = "guessed seals";
-/// Two branches that both retitled an entry; in small clones alone.
-pub(super) const BRANCHES: &str = "retitled branches";
 
 /// The kinds of hostility, by the names under which they are counted.
 pub(crate) const KINDS: [&str; 16] = [
@@ -179,7 +177,7 @@ pub(super) fn make_small(
     first: &'static str,
     random: &mut Random,
 ) -> Clone {
-    let others = BESIDE.into_iter().filter(|kind| *kind != first && first != BRANCHES);
+    let others = BESIDE.into_iter().filter(|kind| *kind != first);
     let mut kinds = vec![first];
     for kind in others {
         if random.below(6) == 0 {
@@ -192,7 +190,7 @@ pub(super) fn make_small(
         let git = top.join(".git");
         names.hostile.extend(names::branch(&git, random).map(Into::into));
     }
-    if random.below(2) == 0 && first != BRANCHES {
+    if random.below(2) == 0 {
         git(&top, &["add", "--all", "--force"]);
     }
     if first == SEALS {
@@ -624,13 +622,9 @@ pub(super) fn fresh(place: &Path, number: usize) -> PathBuf {
     clones.join(number.to_string())
 }
 
-/// Makes a folder for a clone, with what is given to a merge, a home, and a folder that no clone has any business with,
-/// which is returned.
+/// Makes a home, and a folder that no clone has any business with, which is returned.
 pub(super) fn begin(place: &Path) -> PathBuf {
-    for name in ["base", "ours", "theirs"] {
-        put(&place.join(name), format!("---\ntitle: \"A\"\ntags: [{name}]\n---\n\n{name}\n"));
-    }
-    fs::create_dir(place.join("home")).unwrap();
+    fs::create_dir_all(place.join("home")).unwrap();
     outside(place)
 }
 

@@ -6,10 +6,9 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::branches::Merge;
 use super::forged::FORGED;
 use super::judge::{Class, Judge, World, answer, ended};
-use super::repository::{self, BRANCHES, CLIENTS, Clone, NAMES, OUTER_LINKS, SEALS};
+use super::repository::{self, CLIENTS, Clone, NAMES, OUTER_LINKS, SEALS};
 use super::steps::{ANY, Hand, OF_KIND};
 use super::surroundings::Around;
 use super::{CANARY, Made, names};
@@ -18,18 +17,16 @@ use crate::random::Random;
 use crate::tally::Tally;
 
 /// The kinds of small clones, each as often as it is here.
-const FIRST: [&str; 20] = [
+const FIRST: [&str; 18] = [
     NAMES,
     CLIENTS,
     OUTER_LINKS,
-    BRANCHES,
     NAMES,
     CLIENTS,
     SEALS,
     NAMES,
     CLIENTS,
     OUTER_LINKS,
-    BRANCHES,
     NAMES,
     CLIENTS,
     NAMES,
@@ -103,12 +100,7 @@ impl Part<'_> {
         }
         self.judge.count("small", &clone);
         let what = format!("seed {}, small clone {number} ({})", self.seed, clone.kinds.join(", "));
-        if first == BRANCHES {
-            let before = FIRST[..number % FIRST.len()].iter().filter(|kind| **kind == BRANCHES).count();
-            let per_round = FIRST.iter().filter(|kind| **kind == BRANCHES).count();
-            self.merge(number / FIRST.len() * per_round + before, &clone, &place, &what, random);
-        }
-        let around = Around::new(&place, &clone, &home, &self.made.own, vec![place.clone()]);
+        let around = Around::new(&clone, &home, &self.made.own, vec![place.clone()]);
         let mut seen = around.look();
         let world = World { clone: &clone, around, home };
         for at in 0..OF_KIND + ANY {
@@ -121,21 +113,6 @@ impl Part<'_> {
             seen = self.judge.judge(&answer, &arguments, &world, &seen, &format!("{what}, step {at}: {arguments:?}"));
         }
         self.taken_over(&clone, &what);
-    }
-
-    /// Merges two branches of the clone.
-    fn merge(&mut self, number: usize, clone: &Clone, place: &Path, what: &str, random: &mut Random) {
-        let (gone, home) = (place.join("gone"), place.join("home"));
-        fs::create_dir_all(&gone).unwrap();
-        // A symbolic link would be told as what it leads to.
-        fs::hard_link(self.made.bin.join("copy"), gone.join("ralph-memory")).unwrap();
-        let (how, lost) =
-            Merge { root: &clone.root, home: &home, bin: &self.made.bin, gone: &gone }.run(number, random);
-        let _ = fs::remove_dir_all(&gone);
-        self.judge.tally.count(format!("merge: {how}"));
-        if let Some(lost) = lost {
-            self.judge.fault(Class::Lost, what, &lost);
-        }
     }
 
     /// Looks for what came into the memory from outside, or from a forged state.

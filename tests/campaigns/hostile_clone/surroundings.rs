@@ -18,10 +18,8 @@ pub(super) struct Around<'a> {
     memory: PathBuf,
     project: PathBuf,
     home: PathBuf,
-    /// The folder for files of git, whose settings have the merge driver.
+    /// The folder for files of git.
     git: PathBuf,
-    /// The result of a merge.
-    ours: PathBuf,
     /// Where `man` writes its pages: in the repository if the memory is in a folder of it.
     man: PathBuf,
     own: &'a Own,
@@ -41,15 +39,14 @@ pub(super) struct Seen {
 pub(super) type Listing = BTreeMap<PathBuf, Seen>;
 
 impl<'a> Around<'a> {
-    /// `place` is the folder with the clone and what is given to a merge; `home` and `outside` are looked at too if they
+    /// `home` and `outside` are looked at too if they
     /// are listed in `folders`.
-    pub(super) fn new(place: &Path, clone: &Clone, home: &Path, own: &'a Own, folders: Vec<PathBuf>) -> Around<'a> {
+    pub(super) fn new(clone: &Clone, home: &Path, own: &'a Own, folders: Vec<PathBuf>) -> Around<'a> {
         Around {
             memory: fs::canonicalize(clone.root.join(".ralph")).unwrap(),
             project: fs::canonicalize(&clone.root).unwrap(),
             home: home.to_owned(),
             git: clone.top.join(".git"),
-            ours: place.join("ours"),
             man: clone.root.parent().unwrap().join("man"),
             own,
             folders,
@@ -81,7 +78,6 @@ impl<'a> Around<'a> {
             || (command == "check" && path.parent() == Some(&self.git) && path.file_stem().is_some_and(|name| name == "config"))
             || (command == "init" && path.starts_with(self.project.join(".claude")))
             || (command == "setup" && (is_of(&self.project, &self.own.project_paths) || is_of(&self.home, &self.own.home_paths)))
-            || (command == "merge-driver" && path.parent() == self.ours.parent())
             || (command == "man" && (path.starts_with(&self.man) || path.starts_with(self.project.join("manual"))))
     }
 

@@ -1,8 +1,7 @@
 //! `check`: reports what is wrong with the memory, and fixes what needs no decision.
 
 use clap::ValueEnum;
-use ralph_memory::Memory;
-use ralph_memory::memory::{FixReport, MergeDriverRegistration};
+use ralph_memory::memory::FixReport;
 use ralph_memory::text::for_terminal;
 use serde_json::json;
 
@@ -20,8 +19,7 @@ use crate::ui::Ui;
   ralph-memory check --strict --quiet
   ralph-memory check --format github
   ralph-memory check --diff main...HEAD
-  ralph-memory check --fix
-  ralph-memory check --register-merge-driver")]
+  ralph-memory check --fix")]
 pub(crate) struct CheckArgs {
     /// Exit with code 1 for warnings as well
     #[arg(long)]
@@ -29,18 +27,14 @@ pub(crate) struct CheckArgs {
     /// For a person, for a program, or annotations on GitHub; `--json` means `json`
     #[arg(long, value_enum, default_value = "human")]
     format: CheckFormat,
-    /// First fix what needs no decision: remove leftovers of a crash, rebuild broken caches, remove old ones, and make
-    /// git ignore `cache/` and `state/`
+    /// First fix what needs no decision: merge conflicts in times, tags and aliases, remove leftovers of a crash, rebuild
+    /// broken caches, remove old ones, and make git ignore `cache/` and `state/`
     #[arg(long)]
     fix: bool,
     /// Do only this: name the facts that a change touches, one a line. A range is one of git, such as `main...HEAD`;
     /// without one, it is what is not committed
     #[arg(long, value_name = "RANGE", num_args = 0..=1, default_missing_value = "HEAD", conflicts_with = "fix")]
     diff: Option<String>,
-    /// Do only this: let git merge entries by key and by block. It sets this repository's `merge.ralph-memory.driver`, and
-    /// adds what is missing to `.ralph/.gitattributes`
-    #[arg(long, conflicts_with_all = ["strict", "format", "fix", "diff"])]
-    register_merge_driver: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -52,9 +46,6 @@ enum CheckFormat {
 
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &CheckArgs) -> anyhow::Result<Exit> {
     let memory = globals.open()?.for_one_answer();
-    if args.register_merge_driver {
-        return register_merge_driver(ui, &memory);
-    }
     let FixReport { fixed, problems: not_fixed } = if args.fix { memory.fix()? } else { FixReport::default() };
     let checked = if let Some(range) = &args.diff {
         memory.check_diff(range)?
@@ -89,28 +80,8 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &CheckArgs) -> anyho
             }
             ui.json(answer, problems)?;
         }
-        // A clone for a check merges nothing.
-        CheckFormat::Github => {
-            let problems: Vec<_> = problems.iter().filter(|problem| problem.code != "merge-driver").cloned().collect();
-            report::github(ui.out, &problems)?;
-        }
+        CheckFormat::Github => report::github(ui.out, problems)?,
     }
     let is_bad = checked.total.errors > 0 || (args.strict && checked.total.warnings > 0);
     Ok(if is_bad { Exit::No } else { Exit::Done })
-}
-
-fn register_merge_driver(ui: &mut Ui<'_>, memory: &Memory) -> anyhow::Result<Exit> {
-    let MergeDriverRegistration { command, was_registered, attributes } =
-        memory.register_merge_driver(&setup::program()?)?;
-    if ui.json {
-        let action = if was_registered { "unchanged" } else { "registered" };
-        ui.json(json!({ "action": action, "command": command, "attributes": attributes }), &[])?;
-        return Ok(Exit::Done);
-    }
-    let done = if was_registered { "registered already" } else { "registered" };
-    ui.line(format_args!("{done}: {command}"))?;
-    if !attributes.is_empty() {
-        ui.note("`.ralph/.gitattributes` lists the files that it merges: commit it");
-    }
-    Ok(Exit::Done)
 }

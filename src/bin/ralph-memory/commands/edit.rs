@@ -111,7 +111,7 @@ fn edit(ui: &mut Ui<'_>, memory: &Memory, id: &Id, is_retry: bool) -> anyhow::Re
     let old = EntryText { by: writer(None), ..memory.text(id)? };
     let editor = editor(&old)?;
     let draft = memory.draft(&old).map_err(|error| opened_twice(&old, error))?;
-    begin(ui, &old, &draft, is_retry)?;
+    begin(&old, &draft, is_retry)?;
     loop {
         let ended = run_editor(ui, &editor, draft.path())?;
         if !ended.success() {
@@ -144,7 +144,7 @@ fn edit(ui: &mut Ui<'_>, memory: &Memory, id: &Id, is_retry: bool) -> anyhow::Re
 }
 
 /// Gives the editor's copy its text: that of the entry, or what an earlier call kept with what changed since.
-fn begin(ui: &mut Ui<'_>, old: &EntryText, draft: &EntryDraft<'_>, is_retry: bool) -> anyhow::Result<()> {
+fn begin(old: &EntryText, draft: &EntryDraft<'_>, is_retry: bool) -> anyhow::Result<()> {
     let usage = |message: String, hint: String| anyhow::Error::from(UsageError::new(message, hint));
     if !draft.is_kept()? {
         if is_retry {
@@ -157,19 +157,13 @@ fn begin(ui: &mut Ui<'_>, old: &EntryText, draft: &EntryDraft<'_>, is_retry: boo
         let message = format!("an earlier call kept a copy of `{}`, which this one would replace", old.id);
         return Err(usage(message, format!("`--retry` opens it; or delete `{path}`")));
     }
-    let merged = draft.resume().map_err(|error| match error {
+    draft.resume().map_err(|error| match error {
         Error::Uneditable { reason, .. } => {
             let hint = "copy what you need from that file, delete it, and edit the entry without `--retry`";
             usage(format!("cannot open `{path}` again: {reason}"), hint.to_owned())
         }
         error => error.into(),
-    })?;
-    match merged {
-        Some(0) => ui.note(&format!("`{}` changed since: the copy has these changes now", old.id)),
-        Some(_) => ui.warn(&format!("`{}` changed since, also where you changed it: see the markers", old.id)),
-        None => {}
-    }
-    Ok(())
+    })
 }
 
 /// Returns the error for a copy that cannot be opened; it may be open already.

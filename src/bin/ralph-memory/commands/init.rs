@@ -89,7 +89,6 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &InitArgs) -> anyhow
     } else {
         ui.line(format_args!("next: `ralph-memory setup` connects it to {}", setup::titles(&clients)))?;
     }
-    setup::offer_merge_driver(ui, globals)?;
     ui.problems(&problems);
     Ok(Exit::Done)
 }

@@ -15,7 +15,6 @@ pub(crate) mod list;
 pub(crate) mod log;
 pub(crate) mod man;
 pub(crate) mod mcp;
-pub(crate) mod merge_driver;
 pub(crate) mod overview;
 pub(crate) mod record;
 pub(crate) mod restore;

@@ -132,7 +132,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &SetupArgs) -> anyho
         }
         show_problems(ui, &done.problems);
         if writes && !args.remove {
-            show_steps(ui, &done.steps, globals, has_memory)?;
+            show_steps(ui, &done.steps, has_memory)?;
         }
         for Remaining { what, removal } in &remaining {
             ui.line(format_args!("stays: {what}; {removal}"))?;
@@ -337,22 +337,13 @@ fn show_files(ui: &mut Ui<'_>, files: &[PlannedFile]) -> io::Result<()> {
 }
 
 /// Says what a person does next.
-fn show_steps(ui: &mut Ui<'_>, steps: &[SetupStep], globals: &Globals, has_memory: bool) -> io::Result<()> {
+fn show_steps(ui: &mut Ui<'_>, steps: &[SetupStep], has_memory: bool) -> io::Result<()> {
     if !has_memory {
         ui.line("next: create the memory of this folder with `ralph-memory init`")?;
     }
     for SetupStep { client, step } in steps {
         let title = ui.styled(TITLE, client.title());
         ui.line(format_args!("next: {title}: {step}"))?;
-    }
-    offer_merge_driver(ui, globals)
-}
-
-/// Names the command that makes git merge entries by key, where nobody has run it in this clone.
-pub(crate) fn offer_merge_driver(ui: &mut Ui<'_>, globals: &Globals) -> io::Result<()> {
-    if globals.open().is_ok_and(|memory| memory.lacks_merge_driver()) {
-        let command = "`ralph-memory check --register-merge-driver`";
-        ui.line(format_args!("next: {command} lets git merge entries by key and by block, in this clone"))?;
     }
     Ok(())
 }
