@@ -14,7 +14,6 @@ mod head;
 pub(crate) mod imported;
 pub(crate) mod knowledge;
 pub(crate) mod lead;
-mod markup;
 mod names;
 pub(crate) mod outline;
 pub(crate) mod path;
