@@ -35,16 +35,15 @@ pub fn blocks(body: &str) -> Vec<&str> {
 }
 
 /// Returns a part without the blank lines around it.
-pub(super) fn bare(part: &str) -> &str {
+fn bare(part: &str) -> &str {
     part.trim_end().trim_start_matches(['\n', '\r'])
 }
 
 /// Returns the parts of a body: each is a block with the blank lines after it, and the first one also has those before
 /// it. Together they are the body.
 ///
-/// These are not quite the blocks of markdown: each item of a list with blank lines between its items is one part. So
-/// two sides can change different items, or add one, without a conflict.
-pub(super) fn parts(body: &str) -> Vec<&str> {
+/// These are not quite the blocks of markdown: each item of a list with blank lines between its items is one part.
+fn parts(body: &str) -> Vec<&str> {
     let mut parts = Vec::new();
     let (mut start, mut at) = (0, 0);
     let (mut has_text, mut is_behind_blank) = (false, false);

@@ -116,7 +116,7 @@ impl<'a> Conflicting<'a> {
 
 /// Returns the file `text` without the conflicts of its frontmatter; `None` if there are none, or the sides differ in anything
 /// but the time of the last change, of which the later one counts, and lists of which the items of both sides count.
-pub(crate) fn merged(text: &str) -> Option<String> {
+pub fn merged(text: &str) -> Option<String> {
     let conflicting = Conflicting::read(text)?;
     let Conflicting { place, ours, theirs, .. } = &conflicting;
     if conflicting.loses_a_comment() {

@@ -23,8 +23,6 @@ pub enum Change {
     Set(&'static str, Value),
     /// Appends items to a list, in the file's own style. A missing key is added, and a string with commas becomes a list.
     AddItems(&'static str, Vec<String>),
-    /// Replaces each item of a list that is written as the first text by the second, which needs no quotes.
-    ReplaceItem(&'static str, String, String),
     /// Removes a key with its lines. A missing key is not an error.
     Remove(&'static str),
     /// Replaces everything after the frontmatter.
@@ -35,9 +33,7 @@ impl Change {
     /// Returns the key that it changes; `None` for the body.
     pub(crate) fn key(&self) -> Option<&'static str> {
         match self {
-            Change::Set(key, _) | Change::AddItems(key, _) | Change::ReplaceItem(key, ..) | Change::Remove(key) => {
-                Some(key)
-            }
+            Change::Set(key, _) | Change::AddItems(key, _) | Change::Remove(key) => Some(key),
             Change::Body(_) => None,
         }
     }
@@ -72,7 +68,6 @@ pub(super) fn head_with(head: &str, changes: &[Change], newline: &str) -> Result
         edited = match change {
             Change::Set(key, value) => set(&edited, key, value, newline)?,
             Change::AddItems(key, items) => with_items(&edited, key, items, newline)?,
-            Change::ReplaceItem(key, old, new) => with_replaced_item(&edited, key, old, new)?,
             Change::Remove(key) => without(&edited, key)?,
             Change::Body(_) => continue,
         };
@@ -160,28 +155,6 @@ fn without(head: &str, name: &str) -> Result<String, String> {
         edited.replace_range(key.start..line_end(head, key.end()), "");
     }
     verified([edited], |head| value(head, name).is_none())
-}
-
-/// Returns the frontmatter with an item of a list replaced wherever it stands alone.
-fn with_replaced_item(head: &str, name: &str, old: &str, new: &str) -> Result<String, String> {
-    let Some(key) = find(head, name)? else { return Ok(head.to_owned()) };
-    let is_edge = |character: Option<char>| {
-        character.is_none_or(|character| character.is_whitespace() || matches!(character, ',' | '[' | ']' | '"' | '\''))
-    };
-    let (mut edited, mut copied) = (String::with_capacity(head.len()), 0);
-    for (at, _) in head[key.value.clone()].match_indices(old) {
-        let start = key.value.start + at;
-        let end = start + old.len();
-        if start >= copied && is_edge(head[..start].chars().next_back()) && is_edge(head[end..].chars().next()) {
-            edited.push_str(&head[copied..start]);
-            edited.push_str(new);
-            copied = end;
-        }
-    }
-    edited.push_str(&head[copied..]);
-    let replaced = |item: String| if item == old { new.to_owned() } else { item };
-    let items: Vec<String> = list_items(value(head, name).as_ref()).into_iter().map(replaced).collect();
-    verified([edited], |head| list_items(value(head, name).as_ref()) == items)
 }
 
 /// Returns the frontmatter with more items at the end of a list.
@@ -298,15 +271,6 @@ mod tests {
         let rich = r#"{"a":1,"b":[true,null,-2.5,"x: #y"],"c":{"d \"e\"":"\n→"}}"#;
         check("a: b\n", mapping(rich), &format!("a: b\nk: {rich}\n"));
         check("k:\n  a: 1\n  b: [x]\nc: d\n", mapping("{}"), "k: {}\nc: d\n");
-    }
-
-    #[test]
-    fn an_item_is_replaced_in_every_style() {
-        let item = || Change::ReplaceItem("k", "a".to_owned(), "b-2".to_owned());
-        check("k: [a, aa, \"a\"] # a\n", item(), "k: [b-2, aa, \"b-2\"] # a\n");
-        check("k:\n  - a\n  - x/a\n", item(), "k:\n  - b-2\n  - x/a\n");
-        check("k: x, a\n", item(), "k: x, b-2\n");
-        check("k: [b]\nl: [a]\n", item(), "k: [b]\nl: [a]\n");
     }
 
     #[test]

@@ -173,7 +173,7 @@ impl EditReview<'_> {
             problems.extend(rows.filter(links).map(|row| {
                 let message = format!("the link `[[{title}]]` leads to no entry any more");
                 let hint =
-                    "`ralph-memory edit ID --title` changes a title and the links to it; `ralph-memory undo` takes this back";
+                    "`ralph-memory edit ID --title` keeps the old title as an alias; `ralph-memory undo` takes this back";
                 warning(&self.live.path(row), "broken-link", message, hint)
             }));
         }

@@ -29,7 +29,7 @@ use crate::workspace::Workspace;
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct EntryChanges {
-    /// Its new title. The file gets the name that goes with it, and links follow.
+    /// Its new title. The file gets the name that goes with it, and the old id and title become aliases.
     pub title: Option<String>,
     /// Whom it concerns from now on.
     pub scope: Option<Scope>,

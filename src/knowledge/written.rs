@@ -75,10 +75,6 @@ pub struct Written {
     pub similar: Vec<Id>,
     /// The entries of people that this one, by an agent, replaces once a person confirms it.
     pub suggested: Vec<Id>,
-    /// How many links and ids in `supersedes` were changed, since the entry has another title or id.
-    pub links: usize,
-    /// The entries that have these.
-    pub linking: Vec<Id>,
     /// Problems on the way that a person should see.
     #[serde(skip)]
     pub problems: Vec<Problem>,

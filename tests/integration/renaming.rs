@@ -7,9 +7,7 @@ use std::time::{Duration, SystemTime};
 use ralph_memory::memory::{EntryChanges, WriteAction};
 use ralph_memory::{Id, Knowledge, Memory, Scope};
 
-use crate::random::Random;
 use crate::support::{TestBase, git, try_git};
-use crate::test_cases::cases;
 
 /// A memory some days after the first of 2026.
 fn at(base: &TestBase, day: u64) -> Memory {
@@ -118,8 +116,7 @@ fn texts_and_links_of_an_archived_entry_stay_its_own() {
     memory.archive(&[id("cache")]).unwrap();
     assert_eq!(links(&memory, "doc"), [None]);
     assert_eq!(codes(&memory), ["alias-taken", "broken-link"]);
-    let renamed = memory.change(&id("compiler-cache"), &EntryChanges::titled("Build cache")).unwrap();
-    assert_eq!(renamed.links, 0);
+    memory.change(&id("compiler-cache"), &EntryChanges::titled("Build cache")).unwrap();
     assert_eq!(base.files(".ralph/archive"), [".ralph/archive/knowledge/cache.md"]);
     assert_eq!(body(&memory, "doc"), "see [[cache]] of browsers");
     let nothing = memory.restore(&id("build-cache"), None);
@@ -132,46 +129,7 @@ fn texts_and_links_of_an_archived_entry_stay_its_own() {
 }
 
 #[test]
-fn a_title_that_is_the_id_of_another_entry_is_no_link_to_the_renamed_one() {
-    let base = TestBase::new();
-    let memory = at(&base, 0);
-    base.entry("redis", "Old cluster", "a", "the old cluster");
-    add(&memory, "Cache store", "the new one");
-    add(&memory, "Doc", "See [[Cache store]].");
-    memory.change(&id("cache-store"), &EntryChanges::titled("redis")).unwrap();
-    assert_eq!(body(&memory, "doc"), "See [[knowledge/redis-2]].");
-    assert_eq!(links(&memory, "doc"), [Some("redis-2".to_owned())]);
-}
-
-#[test]
-fn only_links_that_lead_to_the_renamed_entry_change() {
-    let (_base, memory) = renamed_cache("first");
-    assert_eq!(add(&memory, "Cache!", "of browsers, quite another thing"), id("cache-2"));
-    edit(&memory, "cache-2", "Cache!", "Cache");
-    add(&memory, "Doc", "[[cache]], [[Cache]], [[Compiler cache]]");
-    let before = ["compiler-cache", "cache-2", "compiler-cache"].map(|name| Some(name.to_owned()));
-    // In lower case it is an id, and means what `show` means.
-    assert_eq!(links(&memory, "doc"), before);
-    assert_eq!(memory.show(&id("cache")).unwrap().entry.summary.id, id("compiler-cache"));
-    memory.change(&id("compiler-cache"), &EntryChanges::titled("Build cache")).unwrap();
-    assert_eq!(body(&memory, "doc"), "[[cache]], [[Cache]], [[Build cache]]");
-    assert_eq!(links(&memory, "doc"), before.map(|name| name.map(|name| name.replace("compiler", "build"))));
-}
-
-#[test]
-fn a_rename_takes_no_link_from_an_entry_that_is_linked_by_an_alias() {
-    let (_base, memory) = renamed_cache("first");
-    add(&memory, "Web", "of browsers");
-    // After the rename, so that nothing rewrote it.
-    add(&memory, "Doc", "[[CACHE]]");
-    assert_eq!(links(&memory, "doc"), [Some("compiler-cache".to_owned())]);
-    memory.change(&id("web"), &EntryChanges::titled("Cache")).unwrap();
-    assert_eq!(links(&memory, "doc"), [Some("compiler-cache".to_owned())]);
-    assert_eq!(body(&memory, "doc"), "[[compiler-cache]]");
-}
-
-#[test]
-fn of_two_entries_of_a_title_a_link_means_the_one_of_its_scope_and_follows_it() {
+fn of_two_entries_of_a_title_a_link_means_the_one_of_its_scope() {
     let base = TestBase::new();
     let memory = at(&base, 0);
     let of_feature =
@@ -185,12 +143,8 @@ fn of_two_entries_of_a_title_a_link_means_the_one_of_its_scope_and_follows_it() 
         (vec![Some("ports".into())], vec![Some("ports-2".into())])
     );
     memory.change(&id("ports-2"), &EntryChanges::titled("Feature ports")).unwrap();
-    assert_eq!(
-        (body(&memory, "doc"), body(&memory, "plan")),
-        ("See [[Ports]].".into(), "See [[Feature ports]].".into())
-    );
-    assert_eq!(links(&memory, "doc"), [Some("ports".into())]);
-    assert_eq!(links(&memory, "plan"), [Some("feature-ports".into())]);
+    // Whoever has the title comes before whoever had it.
+    assert_eq!((links(&memory, "doc"), links(&memory, "plan")), (vec![Some("ports".into())], vec![Some("ports".into())]));
 }
 
 #[test]
@@ -279,57 +233,81 @@ fn an_archived_entry_is_found_by_the_names_that_it_had() {
 }
 
 #[test]
-fn whatever_is_renamed_each_link_leads_where_it_led_before() {
-    const NAMES: [&str; 6] = ["cache", "Cache", "ports", "Ports", "knowledge/ports", "Old cache"];
-    let mut renames = 0;
-    for seed in 0..cases(25).into() {
-        let mut random = Random(seed);
+fn whatever_an_entry_is_called_each_link_leads_to_it_and_no_other_file_changes() {
+    // The titles that it gets in turn, and the names of its file.
+    for (titles, stems) in [
+        (&["Compiler cache"][..], &["compiler-cache"][..]),
+        (&["Compiler cache", "Build cache", "Cache"], &["compiler-cache", "build-cache", "cache"]),
+        // Another entry has the name of the file, but not the title.
+        (&["redis"], &["redis-2"]),
+        // Only the case differs, or nothing.
+        (&["CACHE"], &["cache"]),
+        (&["Cache"], &["cache"]),
+    ] {
         let base = TestBase::new();
-        for stem in ["cache", "ports", "cache-2", "web", "db"] {
-            let folder = if random.below(4) == 0 { "archive/knowledge" } else { "knowledge" };
-            let scope = *random.pick(&["project", "feature:x"]);
-            let (title, alias) = (*random.pick(&NAMES), *random.pick(&["knowledge/cache", "knowledge/old", "Ports"]));
-            let links: Vec<String> = NAMES.iter().map(|name| format!("[[{name}]]")).collect();
-            let head = format!("title: \"{title}\"\ntags: [a]\nscope: \"{scope}\"\naliases: [{alias}]");
-            base.write(&format!(".ralph/{folder}/{stem}.md"), format!("---\n{head}\n---\n\n{}\n", links.concat()));
-        }
         let memory = at(&base, 0);
-        let stems: Vec<String> =
-            base.files(".ralph/knowledge").iter().map(|path| path[17..path.len() - 3].into()).collect();
-        if stems.is_empty() {
-            continue;
+        base.entry("redis", "Old cluster", "a", "The old one.");
+        base.write(".ralph/knowledge/cache.md", "---\ntitle: Cache\ntags: [a]\naliases: [backup]\npermalink: ops/p\n---\n\nx\n");
+        add(&memory, "Doc", "[[cache]], [[knowledge/cache|it]], [[Cache]], [[Cache#Size]], [[backup]], [[ops/p]]");
+        let doc = base.read(".ralph/knowledge/doc.md");
+        let before = base.read(".ralph/knowledge/cache.md");
+        for (title, stem) in titles.iter().zip(stems) {
+            let renamed = memory.change(&id("cache"), &EntryChanges::titled(*title)).unwrap();
+            assert_eq!((renamed.id.stem(), renamed.title.as_str()), (*stem, *title));
+            assert_eq!(links(&memory, "doc"), vec![Some((*stem).to_owned()); 6], "{title}");
+            assert_eq!(base.read(".ralph/knowledge/doc.md"), doc);
+            assert_eq!(codes(&memory), [""; 0], "{title}");
         }
-        let before: Vec<_> = stems.iter().map(|stem| links(&memory, stem)).collect();
-        let stem = random.pick(&stems).clone();
-        let title = *random.pick(&["Cache", "ports", "Old cache", "New"]);
-        let Ok(renamed) = memory.change(&id(&stem), &EntryChanges::titled(title)) else { continue };
-        renames += 1;
-        let new = renamed.id.stem();
-        let now = |name: &str| if name == stem { new.to_owned() } else { name.to_owned() };
-        for (stem, before) in stems.iter().zip(before) {
-            for (at, (before, after)) in before.iter().zip(links(&memory, &now(stem))).enumerate() {
-                // A link to no live entry may have one now.
-                let expected = before.as_deref().map(now);
-                let place = format!("seed {seed}: {} of {stem}: {renamed:?}", NAMES[at]);
-                assert!(expected.is_none() || after == expected, "{expected:?}, {after:?}: {place}");
-            }
+        for _ in titles.iter().filter(|title| **title != "Cache" || titles.len() > 1) {
+            memory.undo(None, false).unwrap();
         }
+        assert_eq!(base.read(".ralph/knowledge/cache.md"), before);
+        assert_eq!(links(&memory, "doc"), vec![Some("cache".to_owned()); 6]);
     }
-    assert!(renames > 5, "{renames}");
 }
 
 #[test]
-fn a_link_that_still_means_the_renamed_entry_stays() {
-    let check = |title: &str, before: &str, after: &str| {
-        let base = TestBase::new();
-        base.write(".ralph/knowledge/t.md", "---\naliases: [backup]\npermalink: ops/p\n---\n# T\n\nx\n");
-        base.write(".ralph/knowledge/z.md", format!("# Z\n\n{before}\n"));
-        let memory = at(&base, 0);
-        let renamed = memory.change(&id("t"), &EntryChanges::titled(title)).unwrap().id;
-        assert_eq!(body(&memory, "z"), format!("# Z\n\n{after}"));
-        assert!(links(&memory, "z").iter().all(|link| link.as_deref() == Some(renamed.stem())), "{after}");
-    };
-    check("D #1", "[[T]] [[T#x]]", "[[knowledge/d-1]] [[knowledge/d-1#x]]");
-    check("Sockets", "[[backup]], [[ops/p]], [[backup#x]]", "[[backup]], [[ops/p]], [[backup#x]]");
-    check("Sockets", "[[T]], [[knowledge/t]]", "[[Sockets]], [[knowledge/sockets]]");
+fn a_title_means_the_entry_that_has_it_before_one_that_had_it() {
+    let (base, memory) = renamed_cache("first");
+    add(&memory, "Web", "of browsers");
+    add(&memory, "Doc", "[[Cache]]");
+    assert_eq!(links(&memory, "doc"), [Some("compiler-cache".to_owned())]);
+    memory.change(&id("web"), &EntryChanges::titled("Cache")).unwrap();
+    assert_eq!(links(&memory, "doc"), [Some("cache-2".to_owned())]);
+    // Nobody gets the title of another live entry.
+    let taken = memory.change(&id("cache-2"), &EntryChanges::titled("compiler cache")).unwrap_err();
+    assert_eq!(taken.to_string(), "`knowledge/compiler-cache` already has the title \"compiler cache\"");
+    assert!(base.at(".ralph/knowledge/cache-2.md").exists());
+}
+
+/// The files of git's conflict are both the entry: a person removes one.
+#[test]
+fn of_two_titles_that_two_branches_gave_a_person_chooses() {
+    let base = repository();
+    add(&at(&base, 0), "Port of proxy", &format!("{}\n\nIt is restarted by hand.", "It listens on 8443. ".repeat(20)));
+    commit(&base);
+    git(&base, &["checkout", "--quiet", "-b", "other"]);
+    at(&base, 1).change(&id("port-of-proxy"), &EntryChanges::titled("Their port")).unwrap();
+    edit(&at(&base, 2), "their-port", "by hand", "by a timer");
+    commit(&base);
+    git(&base, &["checkout", "--quiet", "main"]);
+    at(&base, 3).change(&id("port-of-proxy"), &EntryChanges::titled("My port")).unwrap();
+    commit(&base);
+    let (is_clean, said) = merge(&base, "other");
+    assert!(!is_clean && said.contains("rename/rename"), "{said}");
+    let memory = at(&base, 4);
+    memory.fix().unwrap();
+    let text = base.read(".ralph/knowledge/my-port.md");
+    assert!(text.contains("title: \"My port\"") && text.contains("title: \"Their port\""), "{text}");
+    assert!(text.contains("by a timer"), "{text}");
+    // The marker lines and one title go, and one of the files.
+    let is_kept = |line: &&str| !line.starts_with(['<', '=', '>']) && !line.contains("Their port\"");
+    let mut seen = false;
+    let lines = text.split_inclusive('\n').filter(is_kept);
+    let lines = lines.filter(|line| !line.starts_with("tags:") || !std::mem::replace(&mut seen, true));
+    base.write(".ralph/knowledge/my-port.md", lines.collect::<String>());
+    fs::remove_file(base.at(".ralph/knowledge/their-port.md")).unwrap();
+    commit(&base);
+    assert_eq!(codes(&memory), [""; 0], "{}", base.read(".ralph/knowledge/my-port.md"));
+    assert_eq!(memory.show(&id("port-of-proxy")).unwrap().entry.summary.id, id("my-port"));
 }

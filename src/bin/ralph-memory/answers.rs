@@ -11,7 +11,7 @@ use ralph_memory::{Id, Memory};
 use serde_json::Value;
 
 use crate::parse;
-use crate::ui::{ID, Ui, count};
+use crate::ui::{ID, Ui};
 
 /// The longest line that an entry is listed with, in characters.
 pub(crate) const EXCERPT: usize = 200;
@@ -103,10 +103,6 @@ pub(crate) fn show_written(ui: &mut Ui<'_>, written: &Written) -> io::Result<()>
     if !written.derived_tags.is_empty() {
         let tags = for_terminal(&written.derived_tags.join(", "));
         ui.note(&format!("tags, from its title and the nearest entries: {tags}"));
-    }
-    if written.links > 0 {
-        let ids: Vec<&str> = written.linking.iter().map(Id::as_str).collect();
-        ui.note(&format!("changed {} in {}", count(written.links, "link"), ids.join(", ")));
     }
     if let Some(first) = written.similar.first() {
         let similar: Vec<&str> = written.similar.iter().map(Id::as_str).collect();

@@ -1,6 +1,6 @@
 //! Finds links and `supersedes` that name no entry, and suggests the entry that was probably meant.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::nearest::NearestNames;
 use crate::entry::{EntryNames, Id, Kind, NamedEntry};
@@ -21,11 +21,17 @@ impl<'a> KnownNames<'a> {
 
     /// Reports links to no entry.
     pub(super) fn broken_links(&self, live: &[LiveEntry], findings: &mut Findings) {
+        // `show` of an archived entry names the live one that replaced it.
+        let replaced: HashSet<&Id> = live.iter().filter(|item| item.counts).flat_map(|item| &item.head.supersedes).collect();
         // Many entries may have the same broken link.
         let mut hints: HashMap<&str, String> = HashMap::new();
         for item in live.iter().filter(|item| item.head.kind == Kind::Knowledge) {
             let entry_of = |target: &str| self.names.of_link(target, &item.head.scope);
-            let is_broken = |target: &str| entry_of(target).and_then(NamedEntry::live).is_none();
+            let is_broken = |target: &str| match entry_of(target) {
+                Some(NamedEntry::Live(_)) => false,
+                Some(NamedEntry::Archived(id)) => !replaced.contains(id),
+                None => true,
+            };
             let broken = item.head.links.iter().filter(|link| is_broken(&link.target));
             item.warn_of_each(broken, findings, |link| {
                 let target = link.target.as_str();

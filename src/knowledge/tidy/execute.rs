@@ -14,11 +14,10 @@ use super::archiving::{LockedBatches, MAX_HOLD, PlannedMove, SAVED, archived_nam
 use super::plan::{Learning, LiveEntry, PlannedMerge, ReplacedBy, plan_merges, plan_moves};
 use super::report::{MergedLearnings, TidyReport};
 use crate::entry::knowledge::{Class, class};
-use crate::entry::{EntryNames, EntryPath, Head, Id, Kind};
+use crate::entry::{EntryPath, Head, Id, Kind};
 use crate::error::{Error, Result};
-use crate::index::catalog::{self, Area, Catalog};
+use crate::index::catalog::{Area, Catalog};
 use crate::journal::summaries;
-use crate::knowledge::rename::relink_merged;
 use crate::search::retrieve::{replacements, superseded};
 use crate::store::Lock;
 use crate::workspace::{Work, Workspace};
@@ -53,7 +52,7 @@ fn tidy_with(
     max_hold: Duration,
     interrupt: &mut dyn FnMut(),
 ) -> Result<TidyReport> {
-    let (moves, merges, names) = plan(workspace)?;
+    let (moves, merges) = plan(workspace)?;
     if dry_run {
         let merged = merges.iter().map(|merge| merge.report.clone()).collect();
         let others = merges.into_iter().flat_map(|merge| merge.others);
@@ -68,19 +67,11 @@ fn tidy_with(
     for merge in merges {
         batches.run(merge.n_files(), |lock, report| merge_planned(workspace, lock, &merge, report))?;
     }
-    if let Some(names) = names {
-        batches.run(0, |lock, report| {
-            let merged = report.merged.iter().map(|merged| (&merged.into, merged.ids.as_slice()));
-            report.problems.extend(relink_merged(workspace, lock, names, merged)?);
-            Ok(())
-        })?;
-    }
     Ok(batches.finish())
 }
 
-/// Plans what goes to the archive, and the merges: an entry that goes to the archive is merged into none. With merges, it also
-/// returns what each name means before them.
-fn plan(workspace: &Workspace) -> Result<(Vec<PlannedMove>, Vec<NamedMerge>, Option<EntryNames>)> {
+/// Plans what goes to the archive, and the merges: an entry that goes to the archive is merged into none.
+fn plan(workspace: &Workspace) -> Result<(Vec<PlannedMove>, Vec<NamedMerge>)> {
     let (live, archive) = (workspace.catalog(Area::Live), workspace.catalog(Area::Archive));
     workspace.check_whole(&live)?;
     workspace.check_whole(&archive)?;
@@ -112,9 +103,8 @@ fn plan(workspace: &Workspace) -> Result<(Vec<PlannedMove>, Vec<NamedMerge>, Opt
         });
         NamedMerge { report, old: into.text.clone(), new, others: others.collect() }
     });
-    let merges: Vec<NamedMerge> = merges.collect();
-    let before = (!merges.is_empty()).then(|| catalog::names(&live, &archive));
-    Ok((moves, merges, before))
+    let merges = merges.collect();
+    Ok((moves, merges))
 }
 
 /// Returns the files of the live entries.

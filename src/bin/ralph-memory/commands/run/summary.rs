@@ -143,8 +143,6 @@ mod tests {
             removed: Vec::new(),
             similar: Vec::new(),
             suggested: Vec::new(),
-            links: 0,
-            linking: Vec::new(),
             problems: Vec::new(),
         }
     }
@@ -225,7 +223,7 @@ run-1a2b3c4d  done
             "knowledge": [{
                 "action": "created", "id": "knowledge/wal-mode", "title": "WAL\u{1b} mode",
                 "path": ".ralph/knowledge/wal-mode.md", "previous_id": null, "derived_tags": [],
-                "removed": [], "similar": [], "suggested": [], "links": 0, "linking": [],
+                "removed": [], "similar": [], "suggested": [],
             }],
             "maintenance": null,
         });
