@@ -1,4 +1,4 @@
-//! Conflicts that git left in the file of an entry: where they are, and what they become where that needs no decision.
+//! What conflicts that git left in the frontmatter of an entry become, where that needs no decision.
 //!
 //! Pure. A merged frontmatter has every value and every comment of both sides but the earlier of two times. A text of which
 //! that cannot be said stays as it is, to the byte.
@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::edit::{Change, head_with, list_items};
 use super::frontmatter::{self, Fields};
+use super::guard::marker;
 use super::parse_time;
 use super::written::FINGERPRINTS;
 
@@ -17,35 +18,6 @@ use super::written::FINGERPRINTS;
 const TIMES: [&str; 2] = ["updated_at", "modified"];
 /// The keys of which all items count.
 const LISTS: [&str; 3] = ["tags", "aliases", FINGERPRINTS];
-
-/// Returns the character that a line of git's conflict markers consists of.
-fn marker(line: &str) -> Option<char> {
-    let bare = line.trim_end();
-    let (mark, label) = bare.split_at_checked(7)?;
-    let first = mark.chars().next().filter(|first| mark.chars().all(|other| other == *first))?;
-    match first {
-        '<' | '>' | '|' if label.is_empty() || label.starts_with(' ') => Some(first),
-        '=' if label.is_empty() => Some(first),
-        _ => None,
-    }
-}
-
-/// Returns the conflicts in a text, each from the line of its first marker to that of its last, and markers that stand alone.
-pub(crate) fn conflicts(text: &str) -> Vec<Range<usize>> {
-    let (mut found, mut open, mut offset) = (Vec::new(), None, 0);
-    for line in text.split_inclusive('\n') {
-        let here = offset..offset + line.trim_end().len();
-        match marker(line) {
-            Some('<') => found.extend(open.replace(here)),
-            Some('>') => found.push(open.take().map_or(here.clone(), |start: Range<usize>| start.start..here.end)),
-            Some('|') if open.is_none() => found.push(here),
-            _ => {}
-        }
-        offset += line.len();
-    }
-    found.extend(open);
-    found
-}
 
 /// A frontmatter with conflicts.
 struct Conflicting<'a> {
@@ -239,15 +211,5 @@ mod tests {
         for text in ["", "---\n", "# A note\n", &between("tags: [a]\n", "tags: [b]\n"), "---\ntags: [a]\n<<<<<<< x\n"] {
             assert_eq!(merged(text), None, "{text}");
         }
-    }
-
-    #[test]
-    fn conflicts_are_found_as_a_whole_and_single_markers_too() {
-        let found = |text: &str| conflicts(text).into_iter().map(|place| text[place].to_owned()).collect::<Vec<_>>();
-        let (one, two) = (between("a\n", "b\n"), between("c\n||||||| base\n", "d\n"));
-        assert_eq!(found(&format!("x\n{one}y\n{two}")), [one.trim_end(), two.trim_end()]);
-        assert_eq!(found("<<<<<<< a\n=======\n<<<<<<< b\r\n|||||||\n"), ["<<<<<<< a", "<<<<<<< b"]);
-        assert_eq!(found(">>>>>>> a\n||||||| b\n"), [">>>>>>> a", "||||||| b"]);
-        assert_eq!(found("    <<<<<<< a\n<<<<<<<< b\n<<<<<<<c\n=======\n> >>>>>>> d\n"), [""; 0]);
     }
 }

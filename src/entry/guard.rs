@@ -6,8 +6,6 @@
 
 use std::ops::Range;
 
-use super::conflict::conflicts;
-
 /// How deep collections may be nested.
 const MAX_DEPTH: usize = 32;
 /// The code of a conflict that git left.
@@ -94,6 +92,37 @@ pub fn scan(head: &str) -> Result<Vec<Key>, Fault> {
         scanner.node()?;
     }
     Ok(scanner.keys)
+}
+
+/// Returns the character that a line of git's conflict markers consists of.
+pub(super) fn marker(line: &str) -> Option<char> {
+    let bare = line.trim_end();
+    let first = bare.chars().next()?;
+    let label = bare.trim_start_matches(first);
+    // Where both sides renamed the file, they are longer by one.
+    let is_marker = matches!(bare.len() - label.len(), 7 | 8);
+    match first {
+        '<' | '>' | '|' if is_marker && (label.is_empty() || label.starts_with(' ')) => Some(first),
+        '=' if is_marker && label.is_empty() => Some(first),
+        _ => None,
+    }
+}
+
+/// Returns the conflicts in a text, each from the line of its first marker to that of its last, and markers that stand alone.
+pub(crate) fn conflicts(text: &str) -> Vec<Range<usize>> {
+    let (mut found, mut open, mut offset) = (Vec::new(), None, 0);
+    for line in text.split_inclusive('\n') {
+        let here = offset..offset + line.trim_end().len();
+        match marker(line) {
+            Some('<') => found.extend(open.replace(here)),
+            Some('>') => found.push(open.take().map_or(here.clone(), |start: Range<usize>| start.start..here.end)),
+            Some('|') if open.is_none() => found.push(here),
+            _ => {}
+        }
+        offset += line.len();
+    }
+    found.extend(open);
+    found
 }
 
 /// Returns the fault of a node that begins with `&`, `*` or `!`.
@@ -433,5 +462,16 @@ mod tests {
         ] {
             assert!(scan(head).is_ok(), "{head:?}: {:?}", scan(head));
         }
+    }
+
+    #[test]
+    fn conflicts_are_found_as_a_whole_and_single_markers_too() {
+        let found = |text: &str| conflicts(text).into_iter().map(|place| text[place].to_owned()).collect::<Vec<_>>();
+        let one = "<<<<<<< HEAD\na\n=======\nb\n>>>>>>> other\n";
+        let two = "<<<<<<<< HEAD:x\nc\n|||||||| base\n========\nd\n>>>>>>>> other:y\n";
+        assert_eq!(found(&format!("x\n{one}y\n{two}")), [one.trim_end(), two.trim_end()]);
+        assert_eq!(found("<<<<<<< a\n=======\n<<<<<<< b\r\n|||||||\n"), ["<<<<<<< a", "<<<<<<< b"]);
+        assert_eq!(found(">>>>>>> a\n||||||| b\n"), [">>>>>>> a", "||||||| b"]);
+        assert_eq!(found("    <<<<<<< a\n<<<<<<<<< b\n<<<<<<<c\n=======\n> >>>>>>> d\n"), [""; 0]);
     }
 }

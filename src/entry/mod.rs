@@ -19,7 +19,6 @@ pub(crate) mod outline;
 pub(crate) mod path;
 mod place;
 pub(crate) mod read;
-pub(crate) mod relink;
 mod summary;
 mod time;
 pub(crate) mod written;

@@ -1,9 +1,8 @@
 //! Queries `git` about a folder.
 //!
-//! This is the only module that runs it. It changes a repository only to [commit](WorkTree::commit) and to [remove a merge
-//! driver](WorkTree::remove_old_driver) of an earlier version, on request. No other call takes a lock, adds objects (see
-//! [`WorkTree::tree`]), fetches, or runs another program, and neither does git itself (except a person's filters when
-//! their files are committed). A missing `git` or repository is an answer, not an error. Paths in arguments and results
+//! This is the only module that runs it. It changes a repository only to [remove the merge
+//! driver](WorkTree::remove_old_driver) of an earlier version. No other call takes a lock, adds objects (see
+//! [`WorkTree::tree`]), fetches, or runs another program, and neither does git itself. A missing `git` or repository is an answer, not an error. Paths in arguments and results
 //! are relative to the given folder, with `/` between their parts.
 
 mod busy;
@@ -126,21 +125,6 @@ impl WorkTree {
             digits: if format == b"sha256" { SHA256 } else { SHA1 },
             prefix: prefix + &own,
         })
-    }
-
-    /// Returns the work tree that contains `folder`.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Git`] if there is none, or git is missing or refuses to work with it.
-    pub(crate) fn containing(folder: &Path) -> Result<WorkTree> {
-        let reason = match WorkTree::find(folder) {
-            Lookup::Found(tree) => return Ok(tree),
-            Lookup::NoGit => "`git` is not installed".to_owned(),
-            Lookup::NoWorkTree => "the memory is not in a work tree".to_owned(),
-            Lookup::Refused(reason) => reason,
-        };
-        Err(Error::Git { command: "rev-parse".to_owned(), reason })
     }
 
     /// Returns those of the paths that `git` ignores, in the given order. They may not exist.

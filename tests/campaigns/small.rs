@@ -136,9 +136,7 @@ fn no_name_or_link_leads_outside_of_the_memory() {
 fn random_merges_lose_nothing() {
     let folder = quick_folder();
     let outcome = merges::run(folder.path(), Path::new(PROGRAM), 15, 12);
-    let merges::Outcome { merges, conflicts, comments, apart, without_driver } = outcome;
-    let seen = [conflicts, comments, apart, without_driver];
-    assert!(merges == 15 && seen.iter().all(|count| *count > 0), "{outcome:?}");
+    assert!(outcome.merges == 15 && outcome.conflicts > 0 && outcome.merged > 0, "{outcome:?}");
 }
 
 #[test]

@@ -82,23 +82,6 @@ fn what_others_changed_meanwhile_is_not_overwritten() {
 }
 
 #[test]
-fn a_copy_follows_its_renamed_entry() {
-    for id in ["ports", "gates"] {
-        let base = base();
-        let program = crate::support::PROGRAM;
-        let script = format!("{program} edit ports --title Gates > rename.log; sed -i s/5432/6432/ \"$1\"");
-        edit(&base, &script).refuses(4, "was changed by another program");
-        with_editor(&base, &["edit", id, "--retry"], "true").run().says(0, "updated knowledge/gates");
-        let text = base.read(".ralph/knowledge/gates.md");
-        assert!(
-            text.contains("title: \"Gates\"") && text.contains("knowledge/ports") && text.contains("on 6432."),
-            "{text}"
-        );
-        assert_eq!(base.files(".ralph/state/drafts"), [""; 0]);
-    }
-}
-
-#[test]
 fn a_copy_that_is_too_large_for_an_entry_can_be_opened_again() {
     let base = base();
     edit(&base, "yes long | head -c 1500000 >> \"$1\"").says(2, "the limit of an entry is 1048576");

@@ -79,7 +79,7 @@ fn edited(text: &str) -> Left {
 fn renamed(text: &str) -> Left {
     let (base, memory) = with_note(text);
     memory.change(&note(), &EntryChanges::titled("Pool of Redis")).unwrap();
-    assert_eq!(base.read(".ralph/knowledge/other.md"), "# Other\n\nOf the [[Pool of Redis]].\n");
+    assert_eq!(base.read(".ralph/knowledge/other.md"), "# Other\n\nOf the [[Redis pool]].\n");
     let (title, aliases) = ("title: \"Pool of Redis\"\n", "aliases: [knowledge/redis, Redis pool]\n");
     let expected = if text.contains("title: ") {
         with_lines(&text.replace("title: Redis pool\n", title), aliases)

