@@ -96,7 +96,8 @@ pub(super) fn git_facts(workspace: &Workspace) -> GitFacts {
 
 /// Returns the files that still name the merge driver of an earlier version.
 fn old_driver(workspace: &Workspace, tree: &WorkTree) -> Result<Vec<&'static str>> {
-    let is_in_attributes = workspace.store.read(ATTRIBUTES).is_ok_and(|file| without_old_driver(&file.bytes) != file.bytes);
+    let is_in_attributes =
+        workspace.store.read(ATTRIBUTES).is_ok_and(|file| without_old_driver(&file.bytes) != file.bytes);
     let is_in_config = !tree.old_driver()?.is_empty();
     let found = [("`.ralph/.gitattributes`", is_in_attributes), ("`.git/config`", is_in_config)];
     Ok(found.into_iter().filter_map(|(file, is_in)| is_in.then_some(file)).collect())

@@ -95,9 +95,15 @@ pub fn merged(text: &str) -> Option<String> {
         return None;
     }
     let (own, other) = (frontmatter::parse(ours).ok()?, frontmatter::parse(theirs).ok()?);
-    let names: BTreeSet<&String> = own.keys().chain(other.keys()).filter(|name| own.get(*name) != other.get(*name)).collect();
-    let changes: Vec<Change> =
-        names.into_iter().map(|name| change(name, &own, &other)).collect::<Option<Vec<_>>>()?.into_iter().flatten().collect();
+    let names: BTreeSet<&String> =
+        own.keys().chain(other.keys()).filter(|name| own.get(*name) != other.get(*name)).collect();
+    let changes: Vec<Change> = names
+        .into_iter()
+        .map(|name| change(name, &own, &other))
+        .collect::<Option<Vec<_>>>()?
+        .into_iter()
+        .flatten()
+        .collect();
     let newline = if text[..place.start].ends_with("\r\n") { "\r\n" } else { "\n" };
     let head = head_with(ours, &changes, newline).ok()?;
     let merged = [&text[..place.start], &head, &text[place.end..]].concat();
@@ -117,7 +123,8 @@ fn change(name: &str, own: &Fields, other: &Fields) -> Option<Option<Change>> {
         return Some(other.filter(|_| is_later).map(|other| Change::Set(name, other.clone())));
     }
     let name = LISTS.into_iter().find(|list| *list == name)?;
-    let is_list = |value: &Value| value.is_string() || value.as_array().is_some_and(|items| items.iter().all(Value::is_string));
+    let is_list =
+        |value: &Value| value.is_string() || value.as_array().is_some_and(|items| items.iter().all(Value::is_string));
     if ![own, other].into_iter().flatten().all(is_list) {
         return None;
     }
@@ -154,7 +161,9 @@ mod tests {
                 format!("tags: [a, b, c]\n{later}aliases: [x]\n"),
             ),
             (
-                between("tags: [a, b] # ours\n", "tags: [c]\n") + "scope: project\n" + &between("", "fingerprints: [1-2]\n"),
+                between("tags: [a, b] # ours\n", "tags: [c]\n")
+                    + "scope: project\n"
+                    + &between("", "fingerprints: [1-2]\n"),
                 "tags: [a, b, c] # ours\nscope: project\nfingerprints: [\"1-2\"]\n".to_owned(),
             ),
             // A part of a list, and two styles.
@@ -164,10 +173,7 @@ mod tests {
             ),
             (between("tags: a, b\n", "tags:\n- b\n- d\n"), "tags: [a, b, d]\n".to_owned()),
             // With the base, as `diff3` and `zdiff3` show it.
-            (
-                between("aliases: [x]\n||||||| 1234567\naliases: []\n", "aliases: [y]\n"),
-                "aliases: [x, y]\n".to_owned(),
-            ),
+            (between("aliases: [x]\n||||||| 1234567\naliases: []\n", "aliases: [y]\n"), "aliases: [x, y]\n".to_owned()),
             // One side alone has it, and both say the same in other words.
             (between(later, ""), later.to_owned()),
             (between("tags: [a]\n", "tags:\n  - a\n"), "tags: [a]\n".to_owned()),

@@ -11,7 +11,8 @@ const COMMAND: &str = " merge-driver --marker-size";
 impl WorkTree {
     /// Returns our and their version of a file, if it is in conflict.
     pub(crate) fn versions_in_conflict(&self, path: &str) -> Option<[Vec<u8>; 2]> {
-        let version = |stage| self.call(&["cat-file", "blob"]).value(&format!(":{stage}:{}{path}", self.prefix)).ask_all();
+        let version =
+            |stage| self.call(&["cat-file", "blob"]).value(&format!(":{stage}:{}{path}", self.prefix)).ask_all();
         Some([version(2).ok()?, version(3).ok()?])
     }
 

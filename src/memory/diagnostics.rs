@@ -1,6 +1,5 @@
 //! What is wrong with a memory, how to fix it, and what git needs to merge it.
 
-
 use super::Memory;
 use crate::diagnostics::{self, CheckReport, FixReport, SourceLines};
 use crate::error::{Problem, Result};

@@ -91,7 +91,8 @@ fn texts(base: &TestBase) -> String {
 
 /// Returns the errors of `check` with these arguments: code, path and line.
 fn errors(base: &TestBase, arguments: &[&str]) -> Vec<String> {
-    let ran = base.with([&["check", "--json"], arguments].concat()).env("PATH", std::env::var_os("PATH").unwrap()).run();
+    let ran =
+        base.with([&["check", "--json"], arguments].concat()).env("PATH", std::env::var_os("PATH").unwrap()).run();
     let answer: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
     let problems = answer["problems"].as_array().unwrap().iter();
     let errors = problems.filter(|problem| problem["severity"] == "error");
@@ -132,7 +133,11 @@ fn cell(operation: &str, ours: &str, theirs: &str) -> String {
         let shown = base.run(["show", "Entry"]).answer(0).to_uppercase();
         assert!(shown.contains("OURWORD") && shown.contains("THEIRWORD"), "{}", place(&shown));
     }
-    let lines = |errors: Vec<String>| match &*errors.join("; ").replace(".ralph/knowledge/", "").replace(" git left a conflict", "") {
+    let lines = |errors: Vec<String>| match &*errors
+        .join("; ")
+        .replace(".ralph/knowledge/", "")
+        .replace(" git left a conflict", "")
+    {
         "" => "nothing".to_owned(),
         some => some.to_owned(),
     };

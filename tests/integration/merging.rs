@@ -72,8 +72,10 @@ fn losing_values_are_reported_until_removed() {
 fn the_driver_of_an_earlier_version_is_named_and_removed() {
     let base = TestBase::new();
     git(&base, &["init", "--quiet", "--initial-branch", "main"]);
-    let line = format!("'{PROGRAM}' merge-driver --marker-size=%L --path=%P %O %A %B; case $? in 0) ;; 1) exit 1 ;; *) git \
-                        merge-file -q --marker-size=%L -L ours -L base -L theirs %A %O %B ;; esac");
+    let line = format!(
+        "'{PROGRAM}' merge-driver --marker-size=%L --path=%P %O %A %B; case $? in 0) ;; 1) exit 1 ;; *) git \
+                        merge-file -q --marker-size=%L -L ours -L base -L theirs %A %O %B ;; esac"
+    );
     git(&base, &["config", "merge.ralph-memory.driver", &line]);
     git(&base, &["config", "merge.ralph-memory.name", "merges knowledge entries by key and by block"]);
     git(&base, &["config", "merge.other.driver", "true"]);
@@ -98,7 +100,10 @@ fn the_driver_of_an_earlier_version_is_named_and_removed() {
                  `ralph-memory check --fix` removes those lines";
     assert_eq!(said(run(&base, &["check", "--json"]), 0, "problems"), [found]);
     let fixed = said(run(&base, &["check", "--fix", "--json"]), 0, "fixed");
-    let done = ["removed the merge driver from `.ralph/.gitattributes`: commit it ", "removed the merge driver from `.git/config` "];
+    let done = [
+        "removed the merge driver from `.ralph/.gitattributes`: commit it ",
+        "removed the merge driver from `.git/config` ",
+    ];
     assert_eq!(fixed, done);
     assert_eq!(base.read(".ralph/.gitattributes"), "*.md -text -filter diff=markdown\n*.png binary\n");
     let config = base.read(".git/config");

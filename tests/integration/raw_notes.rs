@@ -110,13 +110,8 @@ fn restored(text: &str) -> Left {
 
 #[test]
 fn raw_notes_keep_their_bytes_through_every_operation() {
-    let operations: [(&str, NoteOperation); 5] = [
-        ("edit", edited),
-        ("rename", renamed),
-        ("tidy", tidied),
-        ("archive", archived),
-        ("restore", restored),
-    ];
+    let operations: [(&str, NoteOperation); 5] =
+        [("edit", edited), ("rename", renamed), ("tidy", tidied), ("archive", archived), ("restore", restored)];
     for (kind, text) in NOTES {
         let shown = with_note(text).1.show(&note()).unwrap();
         assert_eq!((shown.entry.summary.title.as_str(), shown.problems.as_slice()), ("Redis pool", &[][..]), "{kind}");

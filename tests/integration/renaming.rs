@@ -146,7 +146,10 @@ fn of_two_entries_of_a_title_a_link_means_the_one_of_its_scope() {
     );
     memory.change(&id("ports-2"), &EntryChanges::titled("Feature ports")).unwrap();
     // Whoever has the title comes before whoever had it.
-    assert_eq!((links(&memory, "doc"), links(&memory, "plan")), (vec![Some("ports".into())], vec![Some("ports".into())]));
+    assert_eq!(
+        (links(&memory, "doc"), links(&memory, "plan")),
+        (vec![Some("ports".into())], vec![Some("ports".into())])
+    );
 }
 
 #[test]
@@ -249,7 +252,10 @@ fn whatever_an_entry_is_called_each_link_leads_to_it_and_no_other_file_changes()
         let base = TestBase::new();
         let memory = at(&base, 400);
         base.entry("redis", "Old cluster", "a", "The old one.");
-        base.write(".ralph/knowledge/cache.md", "---\ntitle: Cache\ntags: [a]\naliases: [backup]\npermalink: ops/p\n---\n\nx\n");
+        base.write(
+            ".ralph/knowledge/cache.md",
+            "---\ntitle: Cache\ntags: [a]\naliases: [backup]\npermalink: ops/p\n---\n\nx\n",
+        );
         add(&memory, "Doc", "[[cache]], [[knowledge/cache|it]], [[Cache]], [[Cache#Size]], [[backup]], [[ops/p]]");
         let doc = base.read(".ralph/knowledge/doc.md");
         let before = base.read(".ralph/knowledge/cache.md");

@@ -5,15 +5,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::architecture::{Source, names_behind, sources};
 
 /// How many lines of code `src` may have, without tests, comments and blank lines.
-const MOST: usize = 54_200;
+const MOST: usize = 52_971;
 /// How many each of the ten largest rooms may have: a folder of the library, or of the program.
 const ROOMS: [(&str, usize); 10] = [
     ("agent_output", 2_996),
-    ("commands", 4_147),
+    ("commands", 4_059),
     ("context", 2_860),
-    ("entry", 4_311),
+    ("entry", 3_421),
     ("index", 3_815),
-    ("knowledge", 4_562),
+    ("knowledge", 4_275),
     ("recording", 2_419),
     ("runner", 2_180),
     ("search", 3_261),

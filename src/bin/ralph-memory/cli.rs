@@ -11,8 +11,8 @@ use ralph_memory::text::for_terminal;
 #[cfg(feature = "page")]
 use crate::commands::serve;
 use crate::commands::{
-    add, archive, check, completions, context, edit, hook, import, index, init, list, log, man, mcp,
-    overview, record, restore, run as run_command, search, setup, show, stats, tidy, undo, watch,
+    add, archive, check, completions, context, edit, hook, import, index, init, list, log, man, mcp, overview, record,
+    restore, run as run_command, search, setup, show, stats, tidy, undo, watch,
 };
 use crate::error::{self, ErrorReport, NoAnswer};
 use crate::exit::Exit;

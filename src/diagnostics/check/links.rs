@@ -22,7 +22,8 @@ impl<'a> KnownNames<'a> {
     /// Reports links to no entry.
     pub(super) fn broken_links(&self, live: &[LiveEntry], findings: &mut Findings) {
         // `show` of an archived entry names the live one that replaced it.
-        let replaced: HashSet<&Id> = live.iter().filter(|item| item.counts).flat_map(|item| &item.head.supersedes).collect();
+        let replaced: HashSet<&Id> =
+            live.iter().filter(|item| item.counts).flat_map(|item| &item.head.supersedes).collect();
         // Many entries may have the same broken link.
         let mut hints: HashMap<&str, String> = HashMap::new();
         for item in live.iter().filter(|item| item.head.kind == Kind::Knowledge) {

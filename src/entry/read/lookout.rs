@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use super::reader::EntryReader;
-use crate::entry::frontmatter::Fields;
 use crate::entry::conflict::merged;
+use crate::entry::frontmatter::Fields;
 use crate::entry::guard::{CONFLICT, conflicts};
 use crate::error::{MAX_OF_FILE, Severity};
 use crate::text::invisible;
