@@ -32,7 +32,7 @@ pub(super) enum WantState {
     Changed,
     /// Something else: setup neither replaces nor removes it.
     Taken,
-    /// The file cannot be parsed.
+    /// The file cannot be parsed, or has a key twice.
     Broken(String),
 }
 

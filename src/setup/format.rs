@@ -21,11 +21,11 @@ impl ConfigFormat {
     ///
     /// # Errors
     ///
-    /// Why it cannot be parsed.
-    pub(super) fn tree(self, text: &str) -> Result<Value, String> {
+    /// Why it cannot be parsed, or why nobody can say what the entry is in it.
+    pub(super) fn tree(self, text: &str, entry: &ConfigEntry) -> Result<Value, String> {
         let (_, text) = split_mark(text);
         match self {
-            ConfigFormat::Json | ConfigFormat::Jsonc => json::tree(text, self == ConfigFormat::Jsonc),
+            ConfigFormat::Json | ConfigFormat::Jsonc => json::tree(text, self == ConfigFormat::Jsonc, entry),
             ConfigFormat::Toml => toml_config::tree(text),
         }
     }
@@ -41,7 +41,7 @@ impl ConfigFormat {
             ConfigFormat::Toml => toml_config::with(text, entry),
         };
         let key = entry.path.join(".");
-        match self.tree(&made) {
+        match self.tree(&made, entry) {
             Ok(tree) if entry.compare(&tree).state == WantState::Unchanged => Ok(made),
             _ if self == ConfigFormat::Toml => {
                 Err(format!("`{key}` is written on one line; write it as a table, `[{key}.NAME]`"))

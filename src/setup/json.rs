@@ -18,9 +18,13 @@ const ORDER: [&str; 10] =
 ///
 /// # Errors
 ///
-/// Why it cannot be parsed.
-pub(super) fn tree(text: &str, comments: bool) -> Result<Value, String> {
-    Ok(parse(text, comments)?.to_serde_value().unwrap_or_default())
+/// Why it cannot be parsed, and which key that leads to the entry occurs twice: of two, clients may read either.
+pub(super) fn tree(text: &str, comments: bool, entry: &ConfigEntry) -> Result<Value, String> {
+    let root = parse(text, comments)?;
+    if let Some(value) = root.value() {
+        descend(value, &entry.keys())?;
+    }
+    Ok(root.to_serde_value().unwrap_or_default())
 }
 
 fn parse(text: &str, comments: bool) -> Result<CstRootNode, String> {
@@ -94,10 +98,7 @@ pub(super) fn without(text: &str, comments: bool, entry: &ConfigEntry) -> Result
     let is_own = |node: &CstNode| node.to_serde_value().is_some_and(|value| entry.is_own(&value));
     let found = match (&holder, entry.key) {
         (CstNode::Container(CstContainerNode::Object(object)), Some(key)) => {
-            let mut properties = object.properties().into_iter();
-            properties
-                .find(|property| is_named(property, key) && property.value().is_some_and(|value| is_own(&value)))
-                .map(CstNode::from)
+            object.properties().into_iter().find(|property| is_named(property, key)).map(CstNode::from)
         }
         (CstNode::Container(CstContainerNode::Array(list)), None) => list.elements().into_iter().find(is_own),
         _ => None,

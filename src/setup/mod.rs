@@ -51,6 +51,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 pub use self::client::SetupClient;
+use self::client_files::read;
 use self::entry::WantState;
 use self::hook_line::PROGRAM;
 use self::locate::Bases;
@@ -152,11 +153,15 @@ impl Setup {
     pub fn set_up(&self, scope: SetupScope) -> Vec<SetupClient> {
         let has_any = |client: SetupClient| {
             let table = table::files(client, scope, PROGRAM, SetupOptions::default());
-            let mut parts = table.iter().flat_map(|file| self.compared(file));
-            parts.any(|(want, part)| match client {
-                SetupClient::AgentsMd => part.is_there(),
+            let mut parts = table.iter().flat_map(|file| self.compared(file).into_iter().map(move |part| (file, part)));
+            parts.any(|(file, (want, part))| match part.state {
+                _ if client == SetupClient::AgentsMd => part.is_there(),
                 // The block and the skill are also those of others.
-                _ => want.entry().is_some() && (part.is_there() || part.state == WantState::Taken),
+                _ if want.entry().is_none() => false,
+                WantState::Broken(_) => {
+                    read(&self.bases, file.base, self.chosen(file)).is_some_and(|text| text.contains(PROGRAM))
+                }
+                state => state != WantState::Added,
             })
         };
         let mut clients: Vec<SetupClient> =

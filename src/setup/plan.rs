@@ -23,6 +23,8 @@ use super::{Setup, SetupOptions, SetupScope};
 use crate::error::{Error, Message, Problem, Result};
 use crate::text::printed_command;
 
+/// The schema that opencode writes into its file by itself.
+const OPENCODE_SCHEMA: &str = "https://opencode.ai/config.json";
 /// How setup writes a file of its own.
 const LAYOUT: Option<(&str, &str)> = Some(("\n", "  "));
 
@@ -179,11 +181,11 @@ impl Setup {
                     format!("{}: the entry of ralph-memory is there, but it is switched off", client.title()),
                     "switch it on in the client or in this file",
                 )),
-                None if matches!(want, Want::Whole(_)) && found.state == WantState::Changed => warnings.push((
-                    "edited-by-hand",
-                    "it was edited, or written by another version, so it stays".to_owned(),
-                    "delete it, and run the command again",
-                )),
+                None if !matches!(want, Want::Entry(..)) && found.state == WantState::Changed => {
+                    let what = want.described(&WantState::Added);
+                    let reason = format!("{what} was edited, or written by another version, so it stays");
+                    warnings.push(("edited-by-hand", reason, "delete it, and run the command again"));
+                }
                 None => {}
             }
             let program = found.program.filter(|program| program.contains('/'));
@@ -285,16 +287,26 @@ fn remove(
     let was = file.after.clone();
     let mut left = Vec::new();
     for want in wants {
-        let Some(text) = file.after.clone() else { break };
-        let state = want.compare(Some(&text)).state;
         let is_accompanying = matches!(want, Want::Entry(..)) && want.entry().is_none();
-        match state {
-            WantState::Unchanged if !is_accompanying => file.after = want.removed(&text)?,
-            WantState::Changed => left.push(want.described(&WantState::Added)),
-            WantState::Taken if want.is_server() => left.push(want.described(&state)),
-            WantState::Broken(reason) if text.contains(PROGRAM) => return Err(reason),
-            _ => {}
+        // A list may have it more than once.
+        while let Some(text) = file.after.clone() {
+            let state = want.compare(Some(&text)).state;
+            match state {
+                WantState::Unchanged if !is_accompanying => file.after = want.removed(&text)?,
+                WantState::Changed if want.is_own_variant(&text) => file.after = None,
+                WantState::Changed => left.push(want.described(&WantState::Added)),
+                WantState::Taken if want.is_server() => left.push(want.described(&state)),
+                WantState::Broken(reason) if text.contains(PROGRAM) => return Err(reason),
+                _ => {}
+            }
+            if file.after.as_ref() == Some(&text) {
+                break;
+            }
         }
+    }
+    let n_hooks = file.after.as_ref().map_or(0, |text| text.matches("ralph-memory hook").count());
+    if wants.iter().any(Want::is_hook) && n_hooks > left.len() {
+        left.push("a hook".to_owned());
     }
     if file.after != was {
         file.is_of(client);
@@ -311,11 +323,12 @@ fn remove(
 }
 
 /// Returns whether a file has nothing, or, as setup writes JSON, nothing but what accompanies its entries, and the schema
-/// that opencode writes into its file. An empty object in another form is somebody else's.
+/// that opencode writes into its file. An empty object in another form, or another schema, is somebody else's.
 fn holds_nothing(text: &str, wants: &[Want]) -> bool {
     let (_, text) = split_mark(text);
-    let accompanies =
-        |(key, value): (&String, &Value)| key == "$schema" || wants.iter().any(|want| want.accompanies(key, value));
+    let accompanies = |(key, value): (&String, &Value)| {
+        *value == OPENCODE_SCHEMA || wants.iter().any(|want| want.accompanies(key, value))
+    };
     let is_written = |members: Map<String, Value>| {
         let own = if members.is_empty() { "{\n}".to_owned() } else { written(&Value::Object(members), LAYOUT, "") };
         text.replace("\r\n", "\n").strip_suffix('\n') == Some(&own)

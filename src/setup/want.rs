@@ -58,11 +58,9 @@ impl Want {
                 return Err(format!("{} is there already, and is not what setup writes", self.described(state)));
             }
             (Want::Entry(format, entry), WantState::Added) => format.with(bare, entry)?,
-            (Want::Block, WantState::Added | WantState::Changed) => block::with(bare)?,
+            (Want::Block, WantState::Added) => block::with(bare),
             (Want::Whole(whole), WantState::Added) => whole.texts[0].clone(),
-            (Want::Whole(whole), WantState::Changed) if whole.matching(bare).is_some() => {
-                whole.texts[0].replace('\n', line_end(bare))
-            }
+            (Want::Whole(whole), _) if self.is_own_variant(bare) => whole.texts[0].replace('\n', line_end(bare)),
             _ => return Ok(None),
         };
         Ok(Some(format!("{mark}{made}")))
@@ -83,6 +81,11 @@ impl Want {
         Ok(Some(format!("{mark}{left}")))
     }
 
+    /// Returns whether a file is what setup writes with other options.
+    pub(super) fn is_own_variant(&self, text: &str) -> bool {
+        matches!(self, Want::Whole(whole) if whole.matching(split_mark(text).1).is_some_and(|at| at > 0))
+    }
+
     /// Returns the entry, unless it only accompanies what connects the client.
     pub(super) fn entry(&self) -> Option<&ConfigEntry> {
         if let Want::Entry(_, entry) = self { Some(entry).filter(|entry| !entry.is_any()) } else { None }
@@ -91,6 +94,11 @@ impl Want {
     /// Returns whether it is a server under this program's name.
     pub(super) fn is_server(&self) -> bool {
         self.entry().is_some_and(|entry| entry.command.as_ref().is_some_and(|command| command.hook.is_none()))
+    }
+
+    /// Returns whether it is a hook.
+    pub(super) fn is_hook(&self) -> bool {
+        !self.is_server() && self.entry().is_some_and(|entry| entry.command.is_some())
     }
 
     /// Returns whether a member of a file only accompanies setup's entries.
@@ -102,8 +110,7 @@ impl Want {
     pub(super) fn described(&self, state: &WantState) -> String {
         let is_changed = *state == WantState::Changed;
         let text = match self {
-            Want::Block if is_changed => "the current instructions",
-            Want::Block => "the instructions",
+            Want::Block => "the block of instructions",
             Want::Whole(_) if is_changed => "the current version",
             Want::Whole(_) => "the file",
             Want::Entry(_, entry) => return entry.described(),
@@ -114,7 +121,7 @@ impl Want {
 
 /// Compares an entry with the text of a file.
 fn compare(format: ConfigFormat, entry: &ConfigEntry, text: &str) -> Compared {
-    let compared = match format.tree(text) {
+    let compared = match format.tree(text, entry) {
         Ok(tree) => entry.compare(&tree),
         Err(reason) => return Compared::new(WantState::Broken(reason)),
     };

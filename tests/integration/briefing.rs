@@ -355,5 +355,4 @@ fn a_briefing_leaves_out_only_what_its_client_loads() {
     check("codex", &["midnight"]);
     check("opencode", &["midnight"]);
     check("gemini", &[]);
-    check("goose", &["midnight"]);
 }

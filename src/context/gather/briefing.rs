@@ -152,8 +152,8 @@ fn known(workspace: &Workspace, live: &Catalog, remedies: &[Id], client: Option<
 const NO_CLIENT: Option<&str> = Some("");
 /// The files and folders of instructions and rules, with the clients that always read them by themselves. A client that reads
 /// one only if another is not there is not among them: a fact that is told twice costs less than one that nobody tells.
-const READ_BY: [(&str, &[&str]); 13] = [
-    ("AGENTS.md", &["codex", "cursor", "opencode", "copilot", "vscode", "kiro", "devin", "goose"]),
+const READ_BY: [(&str, &[&str]); 12] = [
+    ("AGENTS.md", &["codex", "cursor", "opencode", "copilot", "vscode", "devin"]),
     ("CLAUDE.md", &["claude", "copilot", "vscode", "devin"]),
     (".claude/CLAUDE.md", &["claude"]),
     (".claude/rules", &["claude"]),
@@ -165,7 +165,6 @@ const READ_BY: [(&str, &[&str]); 13] = [
     (".devin/rules", &["devin"]),
     (".windsurf/rules", &["devin"]),
     (".windsurfrules", &["devin"]),
-    (".kiro/steering", &["kiro"]),
 ];
 
 /// Returns whether the client gives an entry to its agent anyway: it comes from instructions or rules that it reads. Those of

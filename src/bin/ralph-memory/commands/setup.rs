@@ -106,10 +106,15 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &SetupArgs) -> anyho
     let writes =
         !args.dry_run && !plan.is_empty() && (is_named || args.yes || asks && ui.confirm("Make these changes?")?);
     let is_pending = !args.dry_run && !writes && !plan.is_empty();
-    let remaining = match globals.open() {
-        Ok(memory) if args.remove && !is_named && scope == SetupScope::Project => remaining(&memory),
-        _ => Vec::new(),
-    };
+    let mut remaining = Vec::new();
+    if args.remove && !is_named {
+        remaining.extend(other_connections(scope, &setup));
+        if let Ok(memory) = globals.open()
+            && scope == SetupScope::Project
+        {
+            remaining.extend(rest_of(&memory));
+        }
+    }
     // What is printed after the files are written; an error ends the command before that.
     let done = plan.clone();
     if writes {
@@ -276,8 +281,21 @@ struct Remaining {
     removal: String,
 }
 
+/// Returns the connections in the scope from which nothing was removed.
+fn other_connections(removed: SetupScope, setup: &Setup) -> Option<Remaining> {
+    let (other, whose) = match removed {
+        SetupScope::Project => (SetupScope::User, "every project"),
+        SetupScope::User => (SetupScope::Project, "this project"),
+    };
+    let clients = titles(&setup.set_up(other));
+    (!clients.is_empty()).then(|| Remaining {
+        what: format!("the connections of {whose} to {clients}"),
+        removal: format!("`ralph-memory setup --remove --scope {}` removes them", other.as_str()),
+    })
+}
+
 /// Returns what stays of the memory in this project.
-fn remaining(memory: &Memory) -> Vec<Remaining> {
+fn rest_of(memory: &Memory) -> Vec<Remaining> {
     let counts = memory.status().counts;
     let entries = count(counts.knowledge + counts.journal + counts.archive, "entry");
     let mut stays = vec![(format!("the memory, {entries}"), memory.root().join(".ralph"))];
