@@ -71,8 +71,8 @@ impl SettingsFile<'_> {
     }
 
     fn unknown(&self, key: &str, offset: usize) -> Problem {
-        let hint = nearest(key, all().map(|setting| setting.key));
-        let hint = hint.map_or_else(|| "delete the line".to_owned(), |nearest| format!("did you mean `{nearest}`?"));
+        let hint =
+            meant(key).map_or_else(|| "delete the line".to_owned(), |meant| format!("did you mean `{}`?", meant.key));
         self.warning(Some(offset), "unknown-setting", format!("there is no setting `{key}`"), hint)
     }
 }
@@ -140,15 +140,19 @@ impl Settings {
     }
 }
 
+/// Returns the setting with the nearest name. `git.commit` is no misspelling: earlier versions had it.
+fn meant(key: &str) -> Option<&'static Setting> {
+    let nearest = nearest(key, all().map(|setting| setting.key)).filter(|_| key != "git.commit");
+    all().find(|setting| Some(setting.key) == nearest)
+}
+
 /// Returns a warning if a variable has the form of a setting, but no setting has its name. Other variables with the prefix
 /// may belong to scripts.
 fn unknown_variable(name: &str) -> Option<Problem> {
     let key = name.strip_prefix(ENV_PREFIX).filter(|key| key.contains("__"))?.to_lowercase().replace("__", ".");
-    let meant = nearest(&key, all().map(|setting| setting.key));
-    let meant = all().find(|setting| Some(setting.key) == meant).map(Setting::env);
-    let hint = meant.map_or_else(
+    let hint = meant(&key).map_or_else(
         || "`ralph-memory help settings` lists them all; unset the variable".to_owned(),
-        |meant| format!("did you mean `{meant}`?"),
+        |meant| format!("did you mean `{}`?", meant.env()),
     );
     let message = "the environment has this variable, and there is no such setting";
     let is_known = all().any(|setting| setting.env() == name);

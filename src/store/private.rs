@@ -30,7 +30,8 @@ pub(crate) fn write_private(folder: &Path, name: &str, bytes: &[u8]) -> io::Resu
     Ok(folder.join(name))
 }
 
-/// Fails if a person's own memory, which exists, could be another user's: if its folder is a link, or belongs to one.
+/// Fails if a person's own memory, which exists, could be another user's: if its folder is a link, or belongs to one. Nobody
+/// else can read it from then on.
 ///
 /// # Errors
 ///
@@ -43,8 +44,8 @@ pub(crate) fn check_own_memory(folder: &Path) -> error::Result<()> {
     if folder.is_symlink() {
         return Err(refused("it is a link, and links are not followed"));
     }
-    match Folder::open_own(folder) {
-        Ok(_) => Ok(()),
+    match Folder::open_own(folder).and_then(|own| make_private(own.as_fd(), Mode::RWXU)) {
+        Ok(()) => Ok(()),
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Err(refused("it belongs to another user")),
         Err(source) => Err(Error::Io { action: "open", path: folder.to_owned(), source }),
     }
@@ -56,11 +57,10 @@ pub(crate) fn check_own_memory(folder: &Path) -> error::Result<()> {
 ///
 /// Those of [`check_own_memory`], and [`Error::Io`] if it cannot be made.
 pub(crate) fn make_own_memory(folder: &Path) -> error::Result<()> {
-    if folder.symlink_metadata().is_ok() {
-        check_own_memory(folder)?;
+    if folder.symlink_metadata().is_err() {
+        make_own_folder(folder).map_err(|source| Error::Io { action: "create", path: folder.to_owned(), source })?;
     }
-    make_own_folder(folder).map_err(|source| Error::Io { action: "create", path: folder.to_owned(), source })?;
-    Ok(())
+    check_own_memory(folder)
 }
 
 /// Opens a folder that this user owns, and that nobody else can read from then on. Creates it if it is missing.

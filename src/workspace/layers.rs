@@ -13,8 +13,8 @@ use crate::system::posix::variable;
 
 /// The name of the layer that is the person's own memory.
 pub const OWN: &str = "own";
-/// What `show` takes before an id already.
-const RESERVED: [&str; 2] = ["task", "run"];
+/// What stands before an id already.
+const RESERVED: [&str; 3] = ["task", "run", OWN];
 
 /// Another memory that is searched with this one.
 pub(crate) struct Layer {
@@ -62,11 +62,11 @@ impl Workspace {
         self.own.is_some() || !self.settings.layers.is_empty()
     }
 
-    /// Returns the layers: their folders and names. The person's own memory comes last.
+    /// Returns the layers: their folders and names. The person's own memory comes first.
     fn named_layers(&self) -> Vec<(String, String)> {
         let folders = &self.settings.layers;
         let own = self.own.iter().map(|own| (own.display().to_string(), OWN.to_owned()));
-        folders.iter().cloned().zip(names(folders)).chain(own).collect()
+        own.chain(folders.iter().cloned().zip(names(folders))).collect()
     }
 
     /// Opens the layer with this name; `None` if there is none.
@@ -75,7 +75,7 @@ impl Workspace {
     ///
     /// [`Error::Invalid`] if it cannot be used.
     pub(crate) fn layer_named(&self, name: &str) -> Option<Result<Layer>> {
-        let (folder, name) = self.named_layers().into_iter().rfind(|(_, known)| known == name)?;
+        let (folder, name) = self.named_layers().into_iter().find(|(_, known)| known == name)?;
         Some(self.layer(&folder, &name).map_err(|error| {
             let (reason, named) = (why_not(&error), if name == OWN { "" } else { " in your own settings" });
             Error::invalid("layer", format!("`{name}`, which is `{folder}`{named}, cannot be read: {reason}"))
@@ -89,13 +89,10 @@ impl Workspace {
     }
 
     fn layer(&self, folder: &str, name: &str) -> Result<Layer> {
-        let own = self.own.as_ref().filter(|own| name == OWN && own.to_string_lossy() == folder);
+        let own = self.own.as_ref().filter(|_| name == OWN);
         let (root, safe) = if let Some(own) = own {
             check_own_memory(own)?;
             (own.clone(), &[][..])
-        } else if name == OWN {
-            let reason = "`own` names your own memory, which needs no layer; give another folder another name";
-            return Err(Error::invalid("layer", reason));
         } else {
             (self.root().join(at_home(folder)), &self.settings.safe_directories[..])
         };

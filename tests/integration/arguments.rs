@@ -65,6 +65,10 @@ fn a_misspelt_variable_and_a_missing_settings_file_are_reported() {
     list(named, "nowhere.toml").says(2, "`nowhere.toml`, which `RALPH_MEMORY_CONFIG` names, does not exist");
     list(named, ".ralph").says(2, "`.ralph`, which `RALPH_MEMORY_CONFIG` names, is a folder");
     list(named, "").says(0, "no entries");
+    // A setting that is gone is not a misspelt one.
+    list("RALPH_MEMORY_GIT__COMMIT", "auto").says(0, "lists them all; unset the variable");
+    base.write(".ralph/config.toml", "[git]\ncommit = \"auto\"\n");
+    base.run(["list"]).says(0, "there is no setting `git.commit`\nhint: delete the line");
 }
 
 /// Seen in 0.1.0: "move it away" for `/etc/passwd` and `/tmp`, and exit code 6 without a hint.

@@ -31,7 +31,7 @@ fn with_own() -> TestBase {
     base.run(["add", "--own", "VPN host", "--tags", "vpn", "--body", "The zebra VPN is jump.example."]).tells(
         0,
         &["created knowledge/vpn-host\n"],
-        &["in your own memory, ", "`ralph-memory undo --own` takes it back"],
+        &["in your own memory, ", "`ralph-memory --own undo` takes it back"],
     );
     base
 }
@@ -41,7 +41,12 @@ fn it_is_read_beside_every_project() {
     let base = with_own();
     assert_eq!(fs::metadata(folder(&base)).unwrap().permissions().mode() & 0o777, 0o700);
     assert!(!folder(&base).join(".claude").exists());
+    fs::set_permissions(folder(&base), fs::Permissions::from_mode(0o755)).unwrap();
+    base.run(["search", "zebra"]).says(0, "own:");
+    assert_eq!(fs::metadata(folder(&base)).unwrap().permissions().mode() & 0o777, 0o700);
     base.run(["init", "--own"]).says(0, "nothing to do");
+    base.with(["init"]).folder(&folder(&base)).run().says(0, "nothing to do");
+    assert!(!folder(&base).join(".claude").exists());
     let other = base.root().with_file_name("other");
     fs::create_dir(&other).unwrap();
     Memory::init(&other).unwrap();
@@ -88,9 +93,34 @@ fn a_person_corrects_it_from_any_project() {
     run(&["undo", "--own"]).tells(
         0,
         &["removed  .ralph/knowledge/newest.md"],
-        &["`ralph-memory undo --own --redo` reverses this"],
+        &["`ralph-memory --own undo --redo` reverses this"],
     );
     assert!(base.at(".ralph/knowledge/zebra.md").exists());
+}
+
+/// A hint that is followed as it stands changes this memory, not the project's.
+#[test]
+fn hints_name_it() {
+    let base = with_own();
+    base.run(["add", "--own", "VPN host", "--tags", "vpn", "--body", "The VPN is b.example."])
+        .says(0, "1 line is gone; `ralph-memory --own undo` brings back");
+    let own = folder(&base).join(".ralph/knowledge");
+    let cases: [(&[&str], i32, &str); 4] = [
+        (&["edit", "own:vpn-host"], 2, &format!("or change `{}/vpn-host.md`", own.display())),
+        (&["undo", "--own", "99"], 1, "`ralph-memory --own undo --list` shows"),
+        (&["--own"], 0, "next: `ralph-memory --own search WORDS`"),
+        (&["check", "--own"], 0, "`ralph-memory --own restore knowledge/gone`, or remove the link"),
+    ];
+    base.run(["add", "--own", "Gone", "--body", "b"]).says(0, "created");
+    base.run(["archive", "own:gone"]).says(0, "archived");
+    fs::write(own.join("x.md"), "---\ntitle: X\ntags: [x]\n---\n\nSee [[knowledge/gone]].\n").unwrap();
+    for (arguments, code, hint) in cases {
+        let ran: Ran = base.run(arguments);
+        assert!(
+            ran.code == Some(code) && format!("{}{}", ran.stdout, ran.stderr).contains(hint),
+            "{arguments:?}: {ran}"
+        );
+    }
 }
 
 #[test]
@@ -112,15 +142,18 @@ fn no_agent_writes_there() {
             refused.tells(2, &[], &["a coding agent runs this command", "`ralph-memory list --unreviewed`"]);
         }
     }
-    // Nor does a server or a hook that a client starts there.
-    let hook = base.with(["hook", "stop"]).input(
-        json!({"cwd": root, "session_id": "s", "last_assistant_message": "<task-done>t-1</task-done>"}).to_string(),
-    );
-    assert_eq!(hook.run().answer(0), "");
-    let mut agent = Agent::greeted(base.with(["mcp", "--root", &root]).command());
-    let call = json!({"name": "add_knowledge", "arguments": {"title": "A", "tags": ["x"], "body": "b"}});
-    let answer = agent.ask("tools/call", call).to_string();
-    assert!(answer.contains("isError\":true") && texts(&base) == before, "{answer}");
+    // Nor does a server or a hook that a client starts there, nor one with another home.
+    for (variable, value) in [("UNUSED", ""), ("HOME", ""), ("XDG_DATA_HOME", "/nowhere")] {
+        let with = |arguments: &[&str]| base.with(arguments).env(variable, value);
+        with(&["add", "A", "--body", "b", "--root", &root]).env("CLAUDECODE", "1").run().refuses(2, "a coding agent");
+        let message = "<task-done>t-1</task-done>";
+        let call = json!({"cwd": root, "session_id": "s", "last_assistant_message": message}).to_string();
+        assert_eq!(with(&["hook", "stop"]).input(call).run().answer(0), "");
+        let mut agent = Agent::greeted(with(&["mcp", "--root", &root]).command());
+        let call = json!({"name": "add_knowledge", "arguments": {"title": "A", "tags": ["x"], "body": "b"}});
+        let answer = agent.ask("tools/call", call).to_string();
+        assert!(answer.contains("isError\":true") && texts(&base) == before, "{answer}");
+    }
     // Nor does one make it.
     let base = TestBase::new();
     base.with(["init", "--own"]).env("CLAUDECODE", "1").run().refuses(2, "a coding agent runs this command");
@@ -148,9 +181,9 @@ fn it_is_left_out_where_others_see_the_result_or_it_may_not_be_ones_own() {
         (&[], false, "it has no `.ralph` folder", &|base| {
             fs::rename(folder(base).join(".ralph"), moved(base)).unwrap()
         }),
-        (&[], true, "`own` names your own memory", &|base| {
-            let config = "../home/.config/ralph-memory/config.toml";
-            base.write("../own/.ralph/knowledge/x.md", "").write(config, "layers = [\"../own\"]\n");
+        (&[], true, "it is listed twice", &|base| {
+            let layers = format!("layers = [{:?}]\n", folder(base).display().to_string());
+            base.write("../home/.config/ralph-memory/config.toml", layers);
         }),
         // What lies in the work tree may have come with it.
         (&[], false, "it lies in the work tree of this project", &|base| {
@@ -173,6 +206,8 @@ fn it_is_left_out_where_others_see_the_result_or_it_may_not_be_ones_own() {
             "{reason} {variables:?}: {answer}"
         );
         assert!(problems.iter().all(|problem| problem["message"].as_str().unwrap().contains(reason)), "{answer}");
+        let is_twice = problems.iter().any(|problem| problem["hint"] == "correct `layers` in your own settings");
+        assert_eq!(is_twice, reason.contains("twice"), "{answer}");
     }
     // A run leaves it out, though a person starts it.
     let base = with_own();
@@ -201,7 +236,7 @@ fn what_cannot_be_meant_is_refused() {
     base.entry("zebra", "Zebra here", "x", "It eats hay.");
     let secret = ["ghp_", "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dE3fG5"].concat();
     let own = folder(&base).display().to_string();
-    let cases: [(&[&str], i32, &str); 6] = [
+    let cases: [(&[&str], i32, &str); 11] = [
         (&["list", "--own", "--root", &own], 2, "`--own` and `--root` name two memories"),
         (&["archive", "own:vpn-host", "zebra"], 2, "some of the entries are in your own memory"),
         (&["edit", "own:gnu", "--confirm"], 1, "there is no entry `knowledge/gnu`"),
@@ -211,7 +246,12 @@ fn what_cannot_be_meant_is_refused() {
             1,
             "there is no entry `own:knowledge/vpn-host`",
         ),
-        (&["run", "--own", "--task", "x", "--agent", "true"], 2, "a run works on a project"),
+        (&["run", "--own", "--task", "x", "--agent", "true"], 2, "this command works on a project"),
+        (&["run", "--root", &own, "--task", "x", "--agent", "true"], 2, "this command works on a project"),
+        (&["run", "-C", &own, "--task", "x", "--agent", "true"], 2, "this command works on a project"),
+        (&["init", "--own", "--root", "x"], 2, "`--own` and `--root` name two memories"),
+        (&["setup", "--own", "claude"], 2, "this command works on a project"),
+        (&["setup", "-C", &own, "--check"], 2, "this command works on a project"),
     ];
     let before = texts(&base);
     for (arguments, code, reason) in cases {

@@ -130,6 +130,7 @@ pub(crate) fn run(arguments: impl Iterator<Item = OsString>, out: &mut dyn Write
         out,
         err,
         json: false,
+        own: false,
         quiet: parsed.as_ref().is_ok_and(|cli| cli.globals.is_quiet()),
         out_colour: is_coloured(color, std::io::stdout().is_terminal()),
         err_colour: is_coloured(color, std::io::stderr().is_terminal()),

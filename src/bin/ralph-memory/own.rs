@@ -56,9 +56,17 @@ pub(crate) fn leave_to_person() -> Result<(), UsageError> {
 
 /// Returns whether it is in this folder.
 pub(crate) fn is_at(root: &Path) -> bool {
-    folder().is_some_and(|own| {
-        root == own || own.canonicalize().ok().zip(root.canonicalize().ok()).is_some_and(|(own, root)| own == root)
-    })
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let root = real(root);
+    // An agent can set HOME and XDG_DATA_HOME, so the name alone is enough.
+    root.ends_with("ralph-memory/own") || folder().is_some_and(|own| real(&own) == root)
+}
+
+/// Fails if this folder has it, for a command that is for projects alone.
+pub(crate) fn leave_to_projects(root: &Path) -> Result<(), UsageError> {
+    let message = "this command works on a project, not in your own memory";
+    let refused = UsageError::new(message, "give it in the project's folder, without `--own`");
+    if is_at(root) { Err(refused) } else { Ok(()) }
 }
 
 /// Fails as if there were no memory for a client's server or hook that is called in its folder.

@@ -118,6 +118,7 @@ impl Globals {
         if self.own
             && let Ok(folder) = own::existing()
         {
+            ui.own = true;
             ui.note(&format!("in your own memory, {}", folder.display()));
         }
     }

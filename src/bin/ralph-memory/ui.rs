@@ -51,6 +51,8 @@ pub(crate) struct Ui<'a> {
     pub(crate) json: bool,
     /// Whether notes are left out.
     pub(crate) quiet: bool,
+    /// Whether the command works in the person's own memory.
+    pub(crate) own: bool,
     /// Whether data may be coloured.
     pub(crate) out_colour: bool,
     /// Whether messages may be coloured.
@@ -128,7 +130,7 @@ impl Ui<'_> {
     pub(crate) fn warn(&mut self, text: &str) {
         // What the message is about stands above it. The end of the command reports an output that fails.
         let _ = self.out.flush();
-        let _ = writeln!(self.err, "{}", one_line(text));
+        let _ = writeln!(self.err, "{}", one_line(&self.hinted(text)));
     }
 
     /// Shows the first few problems that were found on the way; in JSON they are in the answer. Notices are left to
@@ -146,7 +148,7 @@ impl Ui<'_> {
         }
         let more = problems.len().saturating_sub(MAX_PROBLEMS);
         if more > 0 {
-            let _ = writeln!(self.err, "{label} {more} more; run `ralph-memory check`");
+            let _ = writeln!(self.err, "{label} {more} more; run {}", self.hinted("`ralph-memory check`"));
         }
     }
 
@@ -167,8 +169,14 @@ impl Ui<'_> {
 
     fn hint(&mut self, hint: &str) {
         if !hint.is_empty() {
-            let _ = writeln!(self.err, "{} {}", paint(self.err_colour, HINT, "hint:"), one_line(hint));
+            let _ = writeln!(self.err, "{} {}", paint(self.err_colour, HINT, "hint:"), one_line(&self.hinted(hint)));
         }
+    }
+
+    /// Returns a hint whose commands work in the same memory as this one.
+    pub(crate) fn hinted(&self, hint: &str) -> String {
+        let names_memory = !self.own || hint.contains("ralph-memory --root");
+        if names_memory { hint.to_owned() } else { hint.replace("`ralph-memory ", "`ralph-memory --own ") }
     }
 }
 
@@ -211,6 +219,6 @@ pub(crate) fn paint(coloured: bool, style: Style, text: &str) -> String {
 impl<'a> Ui<'a> {
     /// Returns outputs without colours and without a terminal.
     pub(crate) fn plain(out: &'a mut dyn Write, err: &'a mut dyn Write, json: bool) -> Ui<'a> {
-        Ui { out, err, json, quiet: false, out_colour: false, err_colour: false }
+        Ui { out, err, json, quiet: false, own: false, out_colour: false, err_colour: false }
     }
 }

@@ -112,7 +112,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, mut args: AddArgs) -> anyh
     show_written(ui, &added)?;
     show_removed(ui, &added);
     if globals.is_own() {
-        ui.note("`ralph-memory undo --own` takes it back");
+        ui.note("`ralph-memory undo` takes it back");
     }
     Ok(Exit::Done)
 }

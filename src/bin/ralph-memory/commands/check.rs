@@ -47,13 +47,14 @@ enum CheckFormat {
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &CheckArgs) -> anyhow::Result<Exit> {
     let memory = globals.open()?.for_one_answer();
     let FixReport { fixed, problems: not_fixed } = if args.fix { memory.fix()? } else { FixReport::default() };
-    let checked = if let Some(range) = &args.diff {
+    let mut checked = if let Some(range) = &args.diff {
         memory.check_diff(range)?
     } else {
         let mut others = setup::in_project(memory.root().to_owned())?.findings();
         others.extend(not_fixed);
         memory.check_with(memory.semantic_status(), others)
     };
+    checked.problems.iter_mut().for_each(|problem| problem.hint = ui.hinted(&problem.hint).into());
     let problems = &checked.problems;
     check_whole(problems)?;
     match if ui.json { CheckFormat::Json } else { args.format } {

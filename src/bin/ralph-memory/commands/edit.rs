@@ -109,7 +109,7 @@ fn confirm_all(ui: &mut Ui<'_>, memory: &Memory, ids: &[Id], changes: &EntryChan
 /// Lets a person change the whole text.
 fn edit(ui: &mut Ui<'_>, memory: &Memory, id: &Id, is_retry: bool) -> anyhow::Result<()> {
     let old = EntryText { by: writer(None), ..memory.text(id)? };
-    let editor = editor(&old)?;
+    let editor = editor(&memory.root().join(old.path.as_str()))?;
     let draft = memory.draft(&old).map_err(|error| opened_twice(&old, error))?;
     begin(&old, &draft, is_retry)?;
     loop {
@@ -194,13 +194,13 @@ fn say_kept(old: &EntryText, draft: &EntryDraft<'_>, ui: &mut Ui<'_>) {
 }
 
 /// Returns the person's editor: a command line for the shell, as for git.
-fn editor(old: &EntryText) -> anyhow::Result<String> {
+fn editor(path: &Path) -> anyhow::Result<String> {
     let set = |name| std::env::var(name).ok().filter(|command| !command.trim().is_empty());
     set("VISUAL").or_else(|| set("EDITOR")).ok_or_else(|| {
         let hint = format!(
             "set the variable VISUAL or EDITOR, such as `EDITOR=nano`; or change `{}` in any program, and run \
              `ralph-memory check`",
-            old.path
+            path.display()
         );
         UsageError::new("no editor is set", hint).into()
     })

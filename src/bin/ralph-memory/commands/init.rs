@@ -1,5 +1,7 @@
 //! `init`: creates a memory.
 
+use std::path::Path;
+
 use ralph_memory::memory::Initialised;
 use ralph_memory::setup::SetupScope;
 use ralph_memory::{Error, Memory, Problem};
@@ -8,7 +10,7 @@ use crate::advice::Advice;
 use crate::commands::setup;
 use crate::error::UsageError;
 use crate::exit::Exit;
-use crate::session::Globals;
+use crate::session::{Globals, is_elsewhere};
 use crate::ui::{ID, Ui};
 use crate::{own, project_paths};
 
@@ -37,12 +39,12 @@ pub(crate) struct InitArgs {
 const SKILLS: &str = ".claude/skills/";
 
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &InitArgs) -> anyhow::Result<Exit> {
-    if globals.is_own() {
-        return own_memory(ui);
-    }
-    let root = globals.start()?;
+    let root = match globals.start() {
+        Err(error) if globals.is_own() && is_elsewhere(&error) => own::to_write()?,
+        root => root?,
+    };
     if own::is_at(&root) {
-        own::leave_to_person()?;
+        return own_memory(ui, &root);
     }
     project_paths::check_folder(&root)?;
     let above =
@@ -103,9 +105,9 @@ fn foreign_owner(globals: &Globals) -> Option<Problem> {
 }
 
 /// Creates the person's own memory.
-fn own_memory(ui: &mut Ui<'_>) -> anyhow::Result<Exit> {
-    let folder = own::to_write()?;
-    let initialised = Memory::init_own(&folder)?;
+fn own_memory(ui: &mut Ui<'_>, folder: &Path) -> anyhow::Result<Exit> {
+    own::leave_to_person()?;
+    let initialised = Memory::init_own(folder)?;
     if ui.json {
         ui.json(&initialised, &[])?;
     } else if initialised == Initialised::default() {

@@ -56,7 +56,7 @@ fn show(ui: &mut Ui<'_>, memory: &Memory) -> anyhow::Result<()> {
     check_whole(&status.problems)?;
     let (open, stuck) = (memory.open_attempts(), memory.overview(0).stuck);
     let unconnected = unconnected(memory)?;
-    let next = next(&status.counts, &stuck, &unconnected);
+    let next = ui.hinted(&next(&status.counts, &stuck, &unconnected));
     if ui.json {
         let MemoryStatus { root, counts, categories, problems } = &status;
         let answer = json!({
@@ -128,7 +128,7 @@ fn fields(status: &MemoryStatus) -> [(&'static str, String); 9] {
 /// Returns the clients that are here and were never connected, if none is.
 fn unconnected(memory: &Memory) -> anyhow::Result<Vec<SetupClient>> {
     let setup = setup::in_project(memory.root().to_owned())?;
-    if SetupScope::ALL.iter().any(|scope| !setup.set_up(*scope).is_empty()) {
+    if crate::own::is_at(memory.root()) || SetupScope::ALL.iter().any(|scope| !setup.set_up(*scope).is_empty()) {
         return Ok(Vec::new());
     }
     Ok(setup.found(SetupScope::Project))

@@ -83,6 +83,7 @@ where
 
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &SetupArgs) -> anyhow::Result<Exit> {
     let (project, has_memory) = project(globals)?;
+    own::leave_to_projects(&project)?;
     // Files of the project would show a team what a person keeps for themselves.
     let scope = args.scope.unwrap_or_else(|| {
         if has_memory && Memory::is_private(&project) { SetupScope::User } else { SetupScope::Project }

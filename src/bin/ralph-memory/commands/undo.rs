@@ -70,7 +70,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &UndoArgs) -> anyhow
             leave_to_people(&memory, &ids)?;
         }
         let undone = take_back(args.dry_run)?;
-        show(ui, &undone, args, if globals.is_own() { " --own" } else { "" })?;
+        show(ui, &undone, args)?;
         if args.number.is_none() && is_own_newer(globals, &undone.operation) {
             ui.note("your own memory has a newer change: `ralph-memory undo --own` takes that back");
         }
@@ -109,8 +109,8 @@ fn clear(ui: &mut Ui<'_>, operation_count: usize) -> io::Result<()> {
     ui.line(format_args!("forgot {}", count(operation_count, "operation")))
 }
 
-/// Shows what was taken back, or would be. `own` follows the command in what can be done next.
-fn show(ui: &mut Ui<'_>, undone: &Undone, &UndoArgs { redo, dry_run, .. }: &UndoArgs, own: &str) -> io::Result<()> {
+/// Shows what was taken back, or would be.
+fn show(ui: &mut Ui<'_>, undone: &Undone, &UndoArgs { redo, dry_run, .. }: &UndoArgs) -> io::Result<()> {
     if ui.json {
         let mut answer = json!(undone);
         answer["action"] = json!(if redo { "redone" } else { "undone" });
@@ -137,11 +137,9 @@ fn show(ui: &mut Ui<'_>, undone: &Undone, &UndoArgs { redo, dry_run, .. }: &Undo
         }
         ui.note("dry run: nothing was changed");
     } else if redo {
-        ui.note(&format!("`ralph-memory undo{own}` reverses this"));
+        ui.note("`ralph-memory undo` reverses this");
     } else {
-        ui.note(&format!(
-            "`ralph-memory undo{own} --redo` reverses this, and `ralph-memory undo{own}` goes further back"
-        ));
+        ui.note("`ralph-memory undo --redo` reverses this, and `ralph-memory undo` goes further back");
     }
     ui.problems(&undone.problems);
     Ok(())

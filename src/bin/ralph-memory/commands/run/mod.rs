@@ -26,9 +26,9 @@ use crate::activity;
 use crate::error::UsageError;
 use crate::exit::Exit;
 use crate::parse::OutputFormat;
-use crate::project_paths;
 use crate::session::Globals;
 use crate::ui::Ui;
+use crate::{own, project_paths};
 
 pub(crate) use self::args::RunArgs;
 
@@ -38,10 +38,8 @@ const FIRST_PAUSE: Duration = Duration::from_secs(10);
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &RunArgs) -> anyhow::Result<Exit> {
     // A task without a title is refused before anything else.
     args.assignment(|| Ok(Task::default()))?;
-    if globals.is_own() {
-        return Err(UsageError::new("a run works on a project, not in your own memory", "leave `--own` out").into());
-    }
     let mut memory = globals.open()?.beside_own(None);
+    own::leave_to_projects(memory.root())?;
     let before = SavedRun::newest(&memory);
     let resumed = resumed(&memory, args, before.as_ref())?;
     let saved = before.as_ref().filter(|saved| resumed.as_ref().is_some_and(|last| last.run.id == saved.run_id));
