@@ -10,8 +10,6 @@ use ralph_memory::error::{Argument, ErrorKind};
 use ralph_memory::memory::record_command;
 use ralph_memory::text::printed_command;
 
-use crate::own;
-
 /// Where to report a bug.
 pub(crate) const ISSUES: &str = concat!(env!("CARGO_PKG_NAME"), " ", env!("CARGO_PKG_VERSION"));
 
@@ -28,7 +26,7 @@ impl Advice {
     /// Returns the advice for an error.
     pub(crate) fn of(error: &Error) -> Advice {
         match error {
-            Error::NoMemory { start, above: None } if own::is_at(start) => {
+            Error::NoMemory { start, above: None } if start.ends_with("ralph-memory/own") => {
                 both("`ralph-memory init --own` makes your own memory", "continue without it")
             }
             Error::NoMemory { above, .. } => both(
