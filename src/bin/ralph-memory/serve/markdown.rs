@@ -203,7 +203,7 @@ mod tests {
 
     #[test]
     fn nesting_and_size_are_limited() {
-        for mark in ["> ", "- ", "1. ", "*", "**", "[", "![", "~~"] {
+        for mark in ["> ", "- ", "1. ", "*", "**", "[", "![", "~~a"] {
             let end = if mark.contains('[') { "](y)".repeat(10_000) } else { String::new() };
             let html = rendered(&(mark.repeat(10_000) + "x" + &end), Some(&Targets::new())).into_string();
             let (mut depth, mut most) = (0_usize, 0);
