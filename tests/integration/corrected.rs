@@ -215,7 +215,6 @@ fn an_agent_neither_archives_nor_rewrites_what_a_person_wrote() {
         &["edit", "use-make", "--confirm"],
         &["edit", "use-make", "how-to-release", "--confirm"],
         &["edit", "use-make", "--scope", "task:t-1"],
-        &["edit", "use-make", "--to", "platform"],
     ] {
         by_agent(words).refuses(2, "a person wrote `knowledge/use-make`");
     }
