@@ -97,22 +97,16 @@ pub fn merged(text: &str) -> Option<String> {
     let (own, other) = (frontmatter::parse(ours).ok()?, frontmatter::parse(theirs).ok()?);
     let names: BTreeSet<&String> =
         own.keys().chain(other.keys()).filter(|name| own.get(*name) != other.get(*name)).collect();
-    let changes: Vec<Change> = names
-        .into_iter()
-        .map(|name| change(name, &own, &other))
-        .collect::<Option<Vec<_>>>()?
-        .into_iter()
-        .flatten()
-        .collect();
+    let changes: Option<Vec<Vec<Change>>> = names.into_iter().map(|name| changes(name, &own, &other)).collect();
     let newline = if text[..place.start].ends_with("\r\n") { "\r\n" } else { "\n" };
-    let head = head_with(ours, &changes, newline).ok()?;
+    let head = head_with(ours, &changes?.concat(), newline).ok()?;
     let merged = [&text[..place.start], &head, &text[place.end..]].concat();
     let is_read = frontmatter::split(&merged).is_ok_and(|split| merged[split.head] == head);
     is_read.then_some(merged)
 }
 
-/// Returns the change that a key of ours needs to have what theirs says, too: none where ours has it. `None` if that is a decision.
-fn change(name: &str, own: &Fields, other: &Fields) -> Option<Option<Change>> {
+/// Returns the changes that a key of ours needs to have what theirs says, too; `None` if that is a decision.
+fn changes(name: &str, own: &Fields, other: &Fields) -> Option<Vec<Change>> {
     let (own, other) = (own.get(name), other.get(name));
     if let Some(name) = TIMES.into_iter().find(|time| *time == name) {
         let time = |value: Option<&Value>| value.map(|value| parse_time(value.as_str()?));
@@ -120,7 +114,7 @@ fn change(name: &str, own: &Fields, other: &Fields) -> Option<Option<Change>> {
             (Some(own), Some(other)) => other? > own?,
             (own, _) => own.is_none(),
         };
-        return Some(other.filter(|_| is_later).map(|other| Change::Set(name, other.clone())));
+        return Some(other.filter(|_| is_later).map(|other| Change::Set(name, other.clone())).into_iter().collect());
     }
     let name = LISTS.into_iter().find(|list| *list == name)?;
     let is_list =
@@ -130,7 +124,7 @@ fn change(name: &str, own: &Fields, other: &Fields) -> Option<Option<Change>> {
     }
     let known = list_items(own);
     let more: Vec<String> = list_items(other).into_iter().filter(|item| !known.contains(item)).collect();
-    Some((!more.is_empty()).then_some(Change::AddItems(name, more)))
+    Some(vec![Change::AddItems(name, more)])
 }
 
 #[cfg(test)]
@@ -173,7 +167,7 @@ mod tests {
             ),
             (between("tags: a, b\n", "tags:\n- b\n- d\n"), "tags: [a, b, d]\n".to_owned()),
             // With the base, as `diff3` and `zdiff3` show it.
-            (between("aliases: [x]\n||||||| 1234567\naliases: []\n", "aliases: [y]\n"), "aliases: [x, y]\n".to_owned()),
+            (between("aliases: [x]\n||||||| 1234567\naliases: []\n", "aliases: [z]\n"), "aliases: [x, z]\n".to_owned()),
             // One side alone has it, and both say the same in other words.
             (between(later, ""), later.to_owned()),
             (between("tags: [a]\n", "tags:\n  - a\n"), "tags: [a]\n".to_owned()),

@@ -368,7 +368,7 @@ mod tests {
     #[test]
     fn a_body_is_searchable_whatever_the_frontmatter_is() {
         assert_eq!(check("plain words\n", true, &[]).text, "plain words\n");
-        assert_eq!(check("---\ntitle: *x\n---\nwords\n", false, &[("yaml-alias", 2, 8)]).text, "words\n");
+        assert_eq!(check("---\ntitle: *x\n---\nwords\n", false, &[("yaml-alias", 2, 8)]).text, "title: *x\n\nwords\n");
         let entry = read("knowledge/x.md", b"---\ntitle: t\ntags: [a]\n---\nwords \xff more\n");
         assert_eq!((entry.head.problems[0].code.as_str(), entry.head.problems[0].line), ("not-utf8", Some(5)));
         assert!(entry.text.contains("words") && entry.text.contains("more"));

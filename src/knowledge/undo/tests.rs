@@ -6,7 +6,7 @@ use super::*;
 use crate::entry::knowledge::Knowledge;
 use crate::memory::{EntryChanges, Memory};
 
-/// Returns a memory in which `Cache`, to which three entries link, was just renamed.
+/// Returns a memory in which `Cache` was just renamed, and the links to it of three entries changed, in one operation.
 fn renamed() -> (tempfile::TempDir, Memory) {
     let folder = tempfile::tempdir().unwrap();
     Memory::init(folder.path()).unwrap();
@@ -15,7 +15,16 @@ fn renamed() -> (tempfile::TempDir, Memory) {
     for number in 1..4 {
         memory.add(&Knowledge::new(format!("Doc {number}"), ["a"], format!("See [[Cache]] {number}."))).unwrap();
     }
+    let operation = memory.operation("edit");
     memory.change(&id, &EntryChanges::titled("Compiler cache")).unwrap();
+    let lock = memory.workspace.lock_entries().unwrap();
+    for number in 1..4 {
+        let path = format!("knowledge/doc-{number}.md");
+        let (text, _) = memory.workspace.read_entry(&path).unwrap();
+        let linked = text.replace("[[Cache]]", "[[Compiler cache]]");
+        memory.workspace.replace(&lock, &path, &text, &linked).unwrap();
+    }
+    drop((lock, operation));
     (folder, memory)
 }
 
