@@ -4,7 +4,7 @@ use super::Memory;
 use crate::entry::Id;
 use crate::entry::knowledge::Knowledge;
 use crate::error::Result;
-use crate::knowledge::{self, EntryChanges, EntryDraft, EntryText, EntryVersion, WriteAction, Written};
+use crate::knowledge::{self, EntryChanges, EntryText, EntryVersion, WriteAction, Written};
 
 impl Memory {
     /// Adds knowledge: as a new entry, or to the one that says the same.
@@ -113,27 +113,20 @@ impl Memory {
         knowledge::text(&self.workspace, id)
     }
 
-    /// Replaces the whole text of an entry by that of an editor. The file keeps its name. `updated_at` gets the time, unless the editor changed it.
+    /// Reviews what an editor left in the file of an entry that was `old` when it was opened. A valid text stays, with the
+    /// time of the change, and `undo` takes it back. With `restores`, an invalid one gives way to the old text, and `undo`
+    /// brings it back; if another command changed the entry since, it stays.
     ///
     /// # Errors
     ///
     /// * [`Error::InvalidEdit`](crate::Error::InvalidEdit) with the problems of the new text: errors, secrets, warnings of
     ///   a kind that the old text does not have, the title of another entry, and entries that replace each other.
-    /// * [`Error::Conflict`](crate::Error::Conflict) where the entry is not `old` any more,
-    ///   [`Error::Locked`](crate::Error::Locked) and [`Error::Io`](crate::Error::Io).
-    pub fn edit(&self, old: &EntryText, new: &str) -> Result<Written> {
+    /// * [`Error::Conflict`](crate::Error::Conflict) where the file is gone, and
+    ///   [`Error::OutsideRoot`](crate::Error::OutsideRoot) where something else took its place: `undo` brings back the old
+    ///   text once that place is free. [`Error::Locked`](crate::Error::Locked) and [`Error::Io`](crate::Error::Io).
+    pub fn edited(&self, old: &EntryText, restores: bool) -> Result<Written> {
         let _operation = self.operation("edit");
-        Ok(self.embedded(knowledge::edit(&self.workspace, old, new)?))
-    }
-
-    /// Opens the copy of an entry that a person changes in an editor, in `state/`: one that an earlier call left, also under
-    /// an old name of the entry, or a new one. See [`EntryDraft`].
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Locked`](crate::Error::Locked) where it is open already, and [`Error::Io`](crate::Error::Io).
-    pub fn draft<'a>(&'a self, entry: &'a EntryText) -> Result<EntryDraft<'a>> {
-        knowledge::draft(&self.workspace, entry)
+        Ok(self.embedded(knowledge::edited(&self.workspace, old, restores)?))
     }
 
     /// Returns the earlier texts of a live entry that the undo log has, the newest first. The log keeps texts for a year, and

@@ -54,13 +54,13 @@ pub use crate::journal::history::{TouchedFile, Usage};
 #[doc(hidden)]
 pub use crate::journal::{Occurrence, RecurringError};
 #[doc(hidden)]
+pub use crate::knowledge::EntryText;
+#[doc(hidden)]
 pub use crate::knowledge::queries::{Author, EntryCounts, EntryLink, EntrySort, Useless};
 #[doc(hidden)]
 pub use crate::knowledge::tidy::{ArchivedEntry, MergedLearnings, plan::ArchiveReason};
 #[doc(hidden)]
 pub use crate::knowledge::undo::{Operation, UndoAction, Undone, UndoneFile};
-#[doc(hidden)]
-pub use crate::knowledge::{EntryDraft, EntryText};
 #[doc(hidden)]
 pub use crate::recording::{LivePhase, LiveRun, PageServer, ProcessIdentity};
 #[doc(hidden)]

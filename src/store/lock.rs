@@ -95,7 +95,7 @@ impl Store {
     /// Takes a lock, and calls `interrupt` whenever the file is open and not yet locked, so that tests can interfere
     /// there.
     pub(super) fn take_lock(&self, guarded: Guarded, timeout: Duration, interrupt: &mut dyn FnMut()) -> Result<Lock> {
-        let (_, file) = self.lock_file(guarded.folder(), LOCK, timeout, interrupt)?;
+        let file = self.lock_file(guarded.folder(), timeout, interrupt)?;
         // A holder removes its text when it releases the lock.
         let was_abandoned = holder(&file).is_some();
         if was_abandoned && guarded == Guarded::Cache {
@@ -106,31 +106,25 @@ impl Store {
         Ok(Lock { file, guarded, was_abandoned, _operation: operation })
     }
 
-    /// Locks the file with this name in a folder below `.ralph/`, which nobody else can read from then on. Creates both
-    /// if they are missing, and returns them open.
-    fn lock_file(
-        &self,
-        folder: &str,
-        name: &str,
-        timeout: Duration,
-        interrupt: &mut dyn FnMut(),
-    ) -> Result<(Folder, File)> {
-        let path = self.full_path(folder).join(name);
+    /// Locks [`LOCK`] in a folder below `.ralph/`, which nobody else can read from then on. Creates both if they are
+    /// missing.
+    fn lock_file(&self, folder: &str, timeout: Duration, interrupt: &mut dyn FnMut()) -> Result<File> {
+        let path = self.full_path(folder).join(LOCK);
         let started = Instant::now();
         let mut wait = FIRST_WAIT;
         loop {
             let open = || {
                 let folder = self.make_folders(folder)?;
                 make_private(folder.as_fd(), Mode::RWXU)?;
-                Ok((folder.open_lock_file(name)?, folder))
+                Ok((folder.open_lock_file(LOCK)?, folder))
             };
             let (file, folder) = open().map_err(|error| explain("lock", &path, error))?;
             interrupt();
             match file.try_lock() {
                 // The folder may have been removed while this process waited, and with it the file: another process then
                 // locks another file of the same name.
-                Ok(()) if is_removed(&folder, name, &file) => continue,
-                Ok(()) => return Ok((folder, file)),
+                Ok(()) if is_removed(&folder, LOCK, &file) => continue,
+                Ok(()) => return Ok(file),
                 Err(TryLockError::WouldBlock) => {}
                 Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(TryLockError::Error(error)) => return Err(explain("lock", path, error)),
@@ -143,35 +137,6 @@ impl Store {
             std::thread::sleep(wait.min(timeout.saturating_sub(waited)));
             wait = longest_wait(waited).min(wait * 2);
         }
-    }
-}
-
-/// A lock with its own name, for which nobody waits. Its file is removed when this is dropped.
-#[derive(Debug)]
-pub(crate) struct NamedLock {
-    folder: Folder,
-    name: String,
-    file: File,
-}
-
-impl Store {
-    /// Takes the lock `name` in a folder below `.ralph/`, if it is free.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Locked`], with the holder's text about itself, and [`Error::Io`].
-    pub(crate) fn try_named_lock(&self, folder: &str, name: &str) -> Result<NamedLock> {
-        let (folder, file) = self.lock_file(folder, name, Duration::ZERO, &mut || {})?;
-        introduce(&file);
-        Ok(NamedLock { folder, name: name.to_owned(), file })
-    }
-}
-
-impl Drop for NamedLock {
-    fn drop(&mut self) {
-        // Remove it while it is locked, so that a process that opened it in the meantime sees that it is gone.
-        let _ = self.folder.remove_file(&self.name);
-        let _ = self.file.unlock();
     }
 }
 

@@ -42,7 +42,7 @@ pub(crate) use copies::{Copy, TREES, TreeEntry};
 pub(crate) use folder::parent_of;
 pub(crate) use folder::{FileKind, FileStat, Folder};
 pub use layout::Store;
-pub(crate) use lock::{Lock, NamedLock, let_others_lock};
+pub(crate) use lock::{Lock, let_others_lock};
 pub use name::stem_for_title;
 pub(crate) use name::{archived_path, is_reserved_name};
 pub(crate) use operation_log::MAX_BYTES as MAX_LOGGED_BYTES;
@@ -57,6 +57,7 @@ pub(crate) use read::Unreadable;
 pub(crate) use seal::{SHORT_SUM, SealKey};
 pub(crate) use survey::{FolderState, LockState, Paths, Survey};
 pub(crate) use trust::Trust;
+pub(crate) use undo::MAX_EDITED_BYTES;
 pub(crate) use visit::SourceFiles;
 pub(crate) use write::Created;
 

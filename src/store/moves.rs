@@ -13,7 +13,7 @@ use super::lock::{Guarded, Lock};
 use super::operation_log::record::LoggedChange;
 use super::read::Unreadable;
 use super::temp::{rename_new, respell};
-use crate::entry::MAX_FILE_BYTES;
+use super::undo::MAX_EDITED_BYTES;
 use crate::error::{Error, Result};
 use crate::text::nfc;
 
@@ -128,10 +128,10 @@ fn is_respelled(from: (&Folder, &str), to: (&Folder, &str), there: FileStat) -> 
         && !to.0.listing()?.iter().any(|(name, _)| name.as_os_str() == to.1))
 }
 
-/// Returns the fingerprint of a file's bytes. A file too large to be an entry is not read; it is identified by its
+/// Returns the fingerprint of a file's bytes. A file larger than an editor may leave one is not read; it is identified by its
 /// size, inode number and modification time, which a rename keeps.
 fn fingerprint(folder: &Folder, name: &str) -> std::result::Result<u64, Unreadable> {
-    match folder.read(name, MAX_FILE_BYTES) {
+    match folder.read(name, MAX_EDITED_BYTES) {
         Ok(bytes) => Ok(xxh3_64(&bytes)),
         Err(Unreadable::TooLarge { size }) => {
             let stat = folder.stat_of(name)?;

@@ -122,7 +122,10 @@ impl Store {
         interrupt: &mut dyn FnMut(WriteStep),
     ) -> Result<Option<String>> {
         lock.assert_guards(Guarded::Entries);
-        check_size(path, new)?;
+        // What an editor left may be too large for an entry, and is brought back all the same.
+        if !self.is_taking_back() {
+            check_size(path, new)?;
+        }
         let failed = |error| explain("replace", self.full_path(path), error);
         let full = self.full_path(path);
         let conflict = |kept| Error::Conflict { path: full.clone(), kept };

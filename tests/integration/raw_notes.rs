@@ -6,7 +6,7 @@ use ralph_memory::error::Severity;
 use ralph_memory::memory::EntryChanges;
 use ralph_memory::{Id, Memory};
 
-use crate::support::TestBase;
+use crate::support::{TestBase, edit};
 
 /// Where the note is. Its H1 or its frontmatter calls it `Redis pool`.
 const PATH: &str = ".ralph/knowledge/redis.md";
@@ -68,7 +68,7 @@ type NoteOperation = fn(&str) -> Left;
 fn edited(text: &str) -> Left {
     let (base, memory) = with_note(text);
     let new = text.replace("Ten", "Twenty");
-    memory.edit(&memory.text(&note()).unwrap(), &new).unwrap();
+    edit(&memory, &memory.text(&note()).unwrap(), &new).unwrap();
     // Who wrote it is known of a text with frontmatter.
     let without_prints = |text: String| {
         text.split_inclusive('\n').filter(|line| !line.starts_with("fingerprints: ")).collect::<String>()
@@ -142,7 +142,7 @@ fn a_note_whose_frontmatter_cannot_be_read_has_a_title() {
         assert!(refused.unwrap_err().to_string().contains("its frontmatter"), "{text}");
         assert_eq!(base.read(PATH), text);
         // In an editor it can be mended.
-        memory.edit(&memory.text(&note()).unwrap(), "---\ntags: [a]\n---\n# Redis pool\n\nTen.\n").unwrap();
+        edit(&memory, &memory.text(&note()).unwrap(), "---\ntags: [a]\n---\n# Redis pool\n\nTen.\n").unwrap();
         assert_eq!(memory.show(&note()).unwrap().entry.summary.title, "Redis pool");
     }
 }

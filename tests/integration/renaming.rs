@@ -35,7 +35,7 @@ fn renamed_cache(body: &str) -> (TestBase, Memory) {
 fn edit(memory: &Memory, name: &str, from: &str, to: &str) {
     let text = memory.text(&id(name)).unwrap();
     assert!(text.text.contains(from), "{}", text.text);
-    memory.edit(&text, &text.text.replace(from, to)).unwrap();
+    crate::support::edit(memory, &text, &text.text.replace(from, to)).unwrap();
 }
 
 /// Returns the names of the entries that the links of an entry lead to.

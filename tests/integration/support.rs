@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use ralph_memory::Memory;
-use ralph_memory::memory::StateFolders;
+use ralph_memory::memory::{EntryText, StateFolders, Written};
 use tempfile::TempDir;
 
 /// The time of every run that sets no other.
@@ -343,6 +343,12 @@ fn git_output(base: &TestBase, arguments: &[&str]) -> Output {
     command.args(identity).args(arguments).current_dir(base.root()).env_clear().env("HOME", base.home());
     command.env("PATH", std::env::var_os("PATH").unwrap()).env("GIT_CONFIG_NOSYSTEM", "1").env("GIT_EDITOR", "true");
     command.output().unwrap()
+}
+
+/// Does what `edit` does with an editor that leaves this text.
+pub(crate) fn edit(memory: &Memory, old: &EntryText, new: &str) -> ralph_memory::Result<Written> {
+    fs::write(memory.root().join(&old.path), new).unwrap();
+    memory.edited(old, true)
 }
 
 /// Returns the ids of the entries that an answer lists.

@@ -62,7 +62,7 @@ fn act(base: &TestBase, memory: &Memory, kind: u8, first: u8, second: u8) -> boo
         6 => failed(memory.change(&id(first), &EntryChanges::titled(format!("{} {second}", title(second)))).map(drop)),
         7 => {
             let edit = |old: ralph_memory::memory::EntryText| {
-                memory.edit(&old, &format!("{}\nMore {second}.\n", old.text)).map(drop)
+                crate::support::edit(memory, &old, &format!("{}\nMore {second}.\n", old.text)).map(drop)
             };
             failed(memory.text(&id(first)).and_then(edit))
         }
@@ -527,34 +527,39 @@ fn on_a_terminal_an_edit_can_be_corrected() {
     let base = TestBase::new();
     base.entry("ports", "Ports", "net", "The proxy is on 80.");
     let before = base.read(".ralph/knowledge/ports.md");
-    let draft = base.at(".ralph/state/drafts/ports.md");
     let spoil = "sed -i 's/^tags:/title:/; s/80/443/' \"$1\"";
-    let ask = |later: &str, answer: &str| {
+    let ask = |later: &str, answers: &[(&str, &str)]| {
         let mut terminal = Terminal::start(editing(&base, spoil, later).command());
-        terminal.wait_for("edit again? [Y/n]");
-        terminal.type_in(answer);
+        for (question, answer) in answers {
+            terminal.wait_for(question);
+            terminal.type_in(answer);
+        }
         let (status, screen, _) = terminal.end();
+        let screen = screen.replace('\n', "");
         assert!(screen.contains("keep one of the two lines"), "{screen}");
         (status.code(), screen)
     };
-    // Neither a no nor the end of the input loses the text.
-    for answer in ["n\n", "what?\n", "\u{4}"] {
-        let (code, screen) = ask("exit 9", answer);
+    let question = "edit again? Otherwise, the old text is restored. [y/N]";
+    // Neither a no nor the end of the input loses a text, nor an editor that fails the second time.
+    for answers in [
+        &[(question, "n\n")][..],
+        &[(question, "\n")],
+        &[(question, "what?\n")],
+        &[(question, "\u{4}")],
+        &[(question, "y\n"), ("ended with exit status: 9", "n\n")],
+    ] {
+        let (code, screen) = ask("exit 9", answers);
         assert_eq!(code, Some(4), "{screen}");
-        assert!(screen.contains("your text is kept in"), "{screen}");
+        assert!(screen.contains("the old text is restored; `ralph-memory undo` brings back yours"), "{screen}");
         assert_eq!(base.read(".ralph/knowledge/ports.md"), before);
-        assert!(fs::read_to_string(&draft).unwrap().contains("on 443."));
-        fs::remove_file(&draft).unwrap();
+        base.run(["undo"]).says(0, "edit");
+        assert!(base.read(".ralph/knowledge/ports.md").contains("on 443."));
+        base.run(["undo", "--redo"]).says(0, "edit");
     }
-    // Nor does an editor that fails the second time.
-    let (code, screen) = ask("exit 9", "y\n");
-    assert_eq!(code, Some(2), "{screen}");
-    assert!(fs::read_to_string(&draft).unwrap().contains("on 443."), "{screen}");
-    fs::remove_file(&draft).unwrap();
-    for answer in ["\n", "y\n", "YES\n"] {
-        let (code, screen) = ask("sed -i '3s/title/tags/' \"$1\"", answer);
+    for answer in ["y\n", "YES\n"] {
+        let (code, screen) = ask("sed -i '3s/title/tags/' \"$1\"", &[(question, answer)]);
         assert_eq!(code, Some(0), "{screen}");
-        assert!(screen.contains("updated knowledge/ports") && !draft.exists(), "{screen}");
+        assert!(screen.contains("updated knowledge/ports"), "{screen}");
         assert!(base.read(".ralph/knowledge/ports.md").contains("on 443."));
         base.run(["undo"]).says(0, "edit");
         assert_eq!(base.read(".ralph/knowledge/ports.md"), before);
@@ -590,7 +595,7 @@ fn versions_that_take_long_to_compare_are_shown_all_the_same() {
     };
     let id = memory.add(&Knowledge::new("Letters", ["a"], format!("Old.\n{}", body(3)))).unwrap().id;
     let old = memory.text(&id).unwrap();
-    memory.edit(&old, &old.text.replace(&body(3), &body(5)).replace("Old.", "New.")).unwrap();
+    crate::support::edit(&memory, &old, &old.text.replace(&body(3), &body(5)).replace("Old.", "New.")).unwrap();
     let Ran { code, stdout: shown, .. } = base.run(["undo", "--dry-run"]);
     assert_eq!(code, Some(0));
     assert!(shown.contains("-New.\n") && shown.contains("+Old.\n"), "{} bytes", shown.len());

@@ -8,7 +8,7 @@ use super::plan::{UndoPlan, UndoStep};
 use super::report::{UndoAction, UndoneFile};
 use crate::entry::path::EntryPath;
 use crate::error::{Error, Problem, Result};
-use crate::store::{Created, Lock, LoggedChange};
+use crate::store::{Created, Lock, LoggedChange, MAX_EDITED_BYTES};
 use crate::workspace::Workspace;
 
 /// Takes the changes back, and returns the problems on the way. A file that is not as it was when that was planned is
@@ -54,7 +54,7 @@ pub(super) fn apply(
                 }
             }
             LoggedChange::Replace { path, after, .. } => {
-                let current = workspace.read_bytes(path)?;
+                let current = read(workspace, path)?;
                 if xxh3_64(&current) != *after {
                     return Err(conflict(path));
                 }
@@ -65,6 +65,11 @@ pub(super) fn apply(
         }
     }
     Ok(problems)
+}
+
+fn read(workspace: &Workspace, path: &str) -> Result<Vec<u8>> {
+    let read = workspace.store.read_up_to(path, MAX_EDITED_BYTES);
+    read.map_err(|unreadable| unreadable.into_error(workspace.store.full_path(path)))
 }
 
 /// Returns the paths of the files that are there after all of this.
@@ -81,11 +86,11 @@ pub(super) fn written(files: &[UndoneFile]) -> impl Iterator<Item = &EntryPath> 
 pub(super) fn files(workspace: &Workspace, plan: &UndoPlan<'_>, with_bytes: bool) -> Result<Vec<UndoneFile>> {
     // The bytes of files after the steps so far, where these changed any.
     let mut known: HashMap<&str, Vec<u8>> = HashMap::new();
-    let mut files = Vec::new();
+    let mut files: Vec<UndoneFile> = Vec::new();
     for (change, bytes) in &plan.steps {
         let mut take = |path: &str| match known.remove(path) {
             Some(bytes) => Ok(Some(bytes)),
-            None if with_bytes => workspace.read_bytes(path).map(Some),
+            None if with_bytes => read(workspace, path).map(Some),
             None => Ok(None),
         };
         let (action, path, from, before) = match change {
@@ -103,6 +108,14 @@ pub(super) fn files(workspace: &Workspace, plan: &UndoPlan<'_>, with_bytes: bool
         let has_bytes = with_bytes && matches!(action, UndoAction::Restored | UndoAction::Changed);
         let after = has_bytes.then(|| bytes.to_vec());
         known.extend(after.clone().map(|bytes| (path.as_str(), bytes)));
+        // Of several changes of one file, a person sees the first and the last text.
+        if action == UndoAction::Changed
+            && let Some(last) = files.last_mut().filter(|last| last.path.as_relative() == path)
+            && matches!(last.action, UndoAction::Changed | UndoAction::Restored)
+        {
+            last.after = after;
+            continue;
+        }
         files.push(UndoneFile { action, path: EntryPath::new(path), from, before, after });
     }
     Ok(files)

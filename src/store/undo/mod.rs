@@ -11,6 +11,7 @@ use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
 use chrono::{DateTime, Utc};
+use xxhash_rust::xxh3::xxh3_64;
 
 use super::folder::{FileKind, Folder, explain, is_missing, is_outside};
 use super::layout::Store;
@@ -28,6 +29,9 @@ use crate::error::Result;
 
 /// The folder below `state/`.
 const FOLDER: &str = "undo";
+/// How many bytes of a file that a person edits are logged and taken back, in bytes: more than an entry may have, so that what
+/// is refused for its length is not lost.
+pub(crate) const MAX_EDITED_BYTES: usize = 16 * 1024 * 1024;
 /// The highest number that a file from elsewhere may have. Such a file is skipped; one with a higher number is removed,
 /// because it could leave no number free.
 const MAX_FOREIGN: u64 = 99_999_999;
@@ -41,6 +45,11 @@ impl Store {
     /// Notes that this thread's operation, which has changed nothing yet, takes back the one with this number.
     pub(crate) fn takes_back(&self, number: u64) {
         self.undo_log.with_current(|current| current.undoes = Some(number));
+    }
+
+    /// Returns whether this thread's operation takes back another.
+    pub(super) fn is_taking_back(&self) -> bool {
+        self.undo_log.with_current(|current| current.undoes.is_some()).unwrap_or_default()
     }
 
     /// Notes that this thread's operation reverts its own changes from now on.
@@ -89,6 +98,23 @@ impl Store {
     /// Notes that the last logged change was made.
     pub(super) fn after(&self, change: &LoggedChange) {
         self.undo_log.with_current(|current| current.file.iter_mut().for_each(|file| file.net.add(change)));
+    }
+
+    /// Logs what another program, such as an editor, did with a file: it replaced these bytes with others, or removed them.
+    ///
+    /// # Errors
+    ///
+    /// [`crate::error::Error::Io`].
+    pub(crate) fn log_replaced(&self, lock: &Lock, path: &str, before: &[u8], after: Option<&[u8]>) -> Result<()> {
+        lock.assert_guards(Guarded::Entries);
+        let (path, fingerprint) = (path.to_owned(), xxh3_64(before));
+        let change = match after {
+            Some(after) => LoggedChange::Replace { path, before: fingerprint, after: xxh3_64(after) },
+            None => LoggedChange::Remove { path, before: fingerprint, mode: None },
+        };
+        self.before(&change, before).map_err(|error| explain("log", self.state().join(FOLDER), error))?;
+        self.after(&change);
+        Ok(())
     }
 
     /// Creates the file of an operation, with its header and these records.

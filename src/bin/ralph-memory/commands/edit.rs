@@ -1,12 +1,11 @@
 //! `edit`: changes an entry by options, or opens it in the person's editor and writes the result if it is valid.
 
-use std::io::{self, BufRead as _, IsTerminal as _};
+use std::io::{self, IsTerminal as _};
 use std::path::Path;
 use std::process::{ExitStatus, Stdio};
 
-use ralph_memory::memory::{EntryChanges, EntryDraft, EntryText};
+use ralph_memory::memory::{EntryChanges, EntryText, WriteAction};
 use ralph_memory::system::posix::shell;
-use ralph_memory::text::printed_command;
 use ralph_memory::{Error, Id, Memory, Scope};
 use serde_json::json;
 
@@ -23,9 +22,9 @@ use crate::ui::Ui;
 /// With options, no editor is opened. A new title gives the file a new name, and links in other entries follow; the entry
 /// keeps its old names in `aliases`, so its history stays, and links of other branches still find it.
 ///
-/// Without options, the editor is `$VISUAL`, else `$EDITOR`. It gets a copy. The result is checked, and written if it
-/// is valid. Otherwise, the copy is kept, and `--retry` opens it again, together with what others have changed in the
-/// meantime. The file keeps its name, even if the title changes.
+/// Without options, `$VISUAL`, else `$EDITOR`, opens the entry's own file, which keeps its name even if the title changes.
+/// If the text is invalid or has a secret, you are asked whether to edit it again. Otherwise, and without a terminal, the
+/// old text is restored, and `undo` brings back yours.
 ///
 /// If an agent wrote the entry, and a person wrote the one that it replaces, `--supersedes` confirms the agent's
 /// suggestion, and the entry becomes a person's. If a coding agent runs it, it is only a suggestion. A coding agent can
@@ -56,9 +55,6 @@ pub(crate) struct EditArgs {
     /// Say that it holds: it counts as written now, and if an agent wrote it, it becomes yours
     #[arg(long)]
     confirm: bool,
-    /// Begin with the copy that an earlier call kept
-    #[arg(long, conflicts_with_all = ["title", "scope", "tags", "supersedes", "confirm"])]
-    retry: bool,
     /// Accept this text, which looks like a secret but is not one; may be repeated
     #[arg(long = "allow-secret", value_name = "FINGERPRINT")]
     allow_secrets: Vec<String>,
@@ -69,7 +65,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, mut args: EditArgs) -> any
         .of_ids(ui, args.ids.iter_mut().chain(&mut args.supersedes))?
         .open()?
         .allow_secrets(&args.allow_secrets)?;
-    let EditArgs { ids, title, scope, tags, supersedes, confirm, retry, .. } = args;
+    let EditArgs { ids, title, scope, tags, supersedes, confirm, .. } = args;
     let suggests = !supersedes.is_empty() && !confirm && title.is_none() && scope.is_none() && tags.is_none();
     if !suggests {
         leave_to_people(&memory, &ids)?;
@@ -85,7 +81,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, mut args: EditArgs) -> any
         return confirm_all(ui, &memory, &ids, &changes);
     };
     if changes == only(false) {
-        edit(ui, &memory, id, retry)?;
+        edit(ui, &memory, id)?;
     } else {
         show_written(ui, &memory.change(id, &changes)?)?;
     }
@@ -107,90 +103,53 @@ fn confirm_all(ui: &mut Ui<'_>, memory: &Memory, ids: &[Id], changes: &EntryChan
 }
 
 /// Lets a person change the whole text.
-fn edit(ui: &mut Ui<'_>, memory: &Memory, id: &Id, is_retry: bool) -> anyhow::Result<()> {
-    let old = EntryText { by: writer(None), ..memory.text(id)? };
+fn edit(ui: &mut Ui<'_>, memory: &Memory, id: &Id) -> anyhow::Result<()> {
+    let mut old = memory.text(id)?;
+    old.by = writer(None);
     let editor = editor(&memory.root().join(old.path.as_str()))?;
-    let draft = memory.draft(&old).map_err(|error| opened_twice(&old, error))?;
-    begin(&old, &draft, is_retry)?;
     loop {
-        let ended = run_editor(ui, &editor, draft.path())?;
+        let ended = run_editor(ui, &editor, &memory.root().join(&old.path))?;
+        let asks = !ui.json && io::stdin().is_terminal() && io::stderr().is_terminal();
+        let edited = memory.edited(&old, !asks);
         if !ended.success() {
-            let message = format!("the editor `{editor}` ended with {ended}; nothing was changed");
-            let mut hint = "the variable VISUAL or EDITOR names it".to_owned();
-            // The person may have saved something before, in this call or in an earlier one.
-            if draft.is_unchanged() {
-                discard(draft, ui);
-            } else {
-                say_kept(&old, &draft, ui);
-                hint.push_str("; `--retry` opens your text again");
+            ui.warn(&format!("the editor `{editor}` ended with {ended}; the variable VISUAL or EDITOR names it"));
+            if edited.as_ref().is_ok_and(|edited| edited.action == WriteAction::Unchanged) {
+                return Err(UsageError::new("nothing was changed", "edit the entry again").into());
             }
-            return Err(UsageError::new(message, hint).into());
         }
-        match draft.text().and_then(|text| memory.edit(&old, &text)) {
-            Ok(edited) => {
-                discard(draft, ui);
-                return Ok(show_written(ui, &edited)?);
-            }
-            Err(Error::InvalidEdit { problems, .. }) if asks(ui) => {
+        let error = match edited {
+            Ok(edited) => return Ok(show_written(ui, &edited)?),
+            Err(Error::InvalidEdit { problems, .. }) if asks => {
                 ui.problems(&problems);
-                if !wants_again(ui)? {
-                    let error = Error::InvalidEdit { path: old.path.to_string(), problems };
-                    return Err(kept(&old, &draft, error, ui));
+                if ui.confirm("edit again? Otherwise, the old text is restored.")? {
+                    continue;
+                }
+                match memory.edited(&old, true) {
+                    // Somebody corrected it meanwhile.
+                    Ok(edited) => return Ok(show_written(ui, &edited)?),
+                    Err(error) => error,
                 }
             }
-            Err(error) => return Err(kept(&old, &draft, error, ui)),
+            Err(error) => error,
+        };
+        say_kept(ui, memory, &old, &error);
+        return Err(error.into());
+    }
+}
+
+/// Says where the text is that the file does not have.
+fn say_kept(ui: &mut Ui<'_>, memory: &Memory, old: &EntryText, error: &Error) {
+    let message = match error {
+        Error::InvalidEdit { .. } if memory.text(&old.id).is_ok_and(|now| now.text == old.text) => {
+            "the old text is restored; `ralph-memory undo` brings back yours"
         }
-    }
-}
-
-/// Gives the editor's copy its text: that of the entry, or what an earlier call kept with what changed since.
-fn begin(old: &EntryText, draft: &EntryDraft<'_>, is_retry: bool) -> anyhow::Result<()> {
-    let usage = |message: String, hint: String| anyhow::Error::from(UsageError::new(message, hint));
-    if !draft.is_kept()? {
-        if is_retry {
-            return Err(usage(format!("no copy of `{}` was kept", old.id), "leave `--retry` out".to_owned()));
+        Error::InvalidEdit { .. } => "your text stays in the file, because another command changed the entry, too",
+        Error::Conflict { .. } | Error::OutsideRoot { .. } | Error::Io { action: "read", .. } => {
+            "once the place is free, `ralph-memory undo` brings back the old text"
         }
-        return Ok(draft.begin()?);
-    }
-    let path = draft.path().display();
-    if !is_retry {
-        let message = format!("an earlier call kept a copy of `{}`, which this one would replace", old.id);
-        return Err(usage(message, format!("`--retry` opens it; or delete `{path}`")));
-    }
-    draft.resume().map_err(|error| match error {
-        Error::Uneditable { reason, .. } => {
-            let hint = "copy what you need from that file, delete it, and edit the entry without `--retry`";
-            usage(format!("cannot open `{path}` again: {reason}"), hint.to_owned())
-        }
-        error => error.into(),
-    })
-}
-
-/// Returns the error for a copy that cannot be opened; it may be open already.
-fn opened_twice(old: &EntryText, error: Error) -> anyhow::Error {
-    let Error::Locked { holder, .. } = error else { return error.into() };
-    let holder = holder.map(|holder| format!(" by {holder}")).unwrap_or_default();
-    let message = format!("`{}` is being edited{holder}", old.id);
-    UsageError::new(message, "close that editor first").into()
-}
-
-/// Removes the editor's copy. What was written stays written if that fails, and the next call says that there is a copy.
-fn discard(draft: EntryDraft<'_>, ui: &mut Ui<'_>) {
-    if let Err(error) = draft.discard() {
-        ui.warn(&format!("the editor's copy was not removed: {error}"));
-    }
-}
-
-/// Says where the text is that was not written, and returns the error.
-fn kept(old: &EntryText, draft: &EntryDraft<'_>, error: Error, ui: &mut Ui<'_>) -> anyhow::Error {
-    say_kept(old, draft, ui);
-    error.into()
-}
-
-fn say_kept(old: &EntryText, draft: &EntryDraft<'_>, ui: &mut Ui<'_>) {
-    let path = draft.path().display();
-    let retry = printed_command("ralph-memory edit ID --retry", &[("ID", old.id.as_str())]);
-    ui.warn(&format!("your text is kept in {path}: {retry} opens it again"));
+        _ => return,
+    };
+    ui.warn(message);
 }
 
 /// Returns the person's editor: a command line for the shell, as for git.
@@ -214,18 +173,4 @@ fn run_editor(ui: &Ui<'_>, editor: &str, path: &Path) -> anyhow::Result<ExitStat
         command.stdout(Stdio::from(io::stderr()));
     }
     Ok(command.status().map_err(|source| Error::Io { action: "run", path: "sh".into(), source })?)
-}
-
-/// Returns whether a person can be asked.
-fn asks(ui: &Ui<'_>) -> bool {
-    !ui.json && io::stdin().is_terminal() && io::stderr().is_terminal()
-}
-
-/// Asks whether to edit again.
-fn wants_again(ui: &mut Ui<'_>) -> io::Result<bool> {
-    write!(ui.err, "edit again? [Y/n] ")?;
-    ui.err.flush()?;
-    let mut answer = String::new();
-    let n_read = io::stdin().lock().read_line(&mut answer)?;
-    Ok(n_read > 0 && matches!(answer.trim().to_lowercase().as_str(), "" | "y" | "yes"))
 }
