@@ -164,7 +164,7 @@ pub enum Error {
         reason: String,
     },
     /// The text that the editor saved is not valid for the entry.
-    #[error("the new text of `{path}` was not written: {}", first(.problems))]
+    #[error("the new text of `{path}` is not valid: {}", first(.problems))]
     InvalidEdit {
         /// The entry's file, relative to the folder that holds `.ralph/`.
         path: String,

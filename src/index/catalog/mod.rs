@@ -48,7 +48,7 @@ use self::table::{AGAIN, Code, EVENT, IN_INDEX, LINKS, PROBLEM, Row, SHADOWED, S
 pub(crate) const FOLDER: &str = "catalog-v2";
 
 pub(crate) use self::heads::HeadStart;
-pub(crate) use self::renamed::{add_archived, names, names_with};
+pub(crate) use self::renamed::{add_archived, names};
 pub(crate) use self::scan::Scan;
 pub(crate) use self::table::RowId;
 

@@ -61,10 +61,8 @@ pub(crate) struct EditArgs {
 }
 
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, mut args: EditArgs) -> anyhow::Result<Exit> {
-    let memory = globals
-        .of_ids(ui, args.ids.iter_mut().chain(&mut args.supersedes))?
-        .open()?
-        .allow_secrets(&args.allow_secrets)?;
+    let globals = globals.of_ids(ui, args.ids.iter_mut().chain(&mut args.supersedes))?;
+    let memory = globals.open()?.allow_secrets(&args.allow_secrets)?;
     let EditArgs { ids, title, scope, tags, supersedes, confirm, .. } = args;
     let suggests = !supersedes.is_empty() && !confirm && title.is_none() && scope.is_none() && tags.is_none();
     if !suggests {
@@ -81,7 +79,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, mut args: EditArgs) -> any
         return confirm_all(ui, &memory, &ids, &changes);
     };
     if changes == only(false) {
-        edit(ui, &memory, id)?;
+        edit(ui, &memory, id, if globals.is_own() { " --own" } else { "" })?;
     } else {
         show_written(ui, &memory.change(id, &changes)?)?;
     }
@@ -103,7 +101,7 @@ fn confirm_all(ui: &mut Ui<'_>, memory: &Memory, ids: &[Id], changes: &EntryChan
 }
 
 /// Lets a person change the whole text.
-fn edit(ui: &mut Ui<'_>, memory: &Memory, id: &Id) -> anyhow::Result<()> {
+fn edit(ui: &mut Ui<'_>, memory: &Memory, id: &Id, own: &str) -> anyhow::Result<()> {
     let mut old = memory.text(id)?;
     old.by = writer(None);
     let editor = editor(&memory.root().join(old.path.as_str()))?;
@@ -132,24 +130,26 @@ fn edit(ui: &mut Ui<'_>, memory: &Memory, id: &Id) -> anyhow::Result<()> {
             }
             Err(error) => error,
         };
-        say_kept(ui, memory, &old, &error);
+        say_kept(ui, memory, &old, &error, own);
         return Err(error.into());
     }
 }
 
 /// Says where the text is that the file does not have.
-fn say_kept(ui: &mut Ui<'_>, memory: &Memory, old: &EntryText, error: &Error) {
+fn say_kept(ui: &mut Ui<'_>, memory: &Memory, old: &EntryText, error: &Error, own: &str) {
     let message = match error {
         Error::InvalidEdit { .. } if memory.text(&old.id).is_ok_and(|now| now.text == old.text) => {
-            "the old text is restored; `ralph-memory undo` brings back yours"
+            format!("the old text is restored; `ralph-memory undo{own}` brings back yours")
         }
-        Error::InvalidEdit { .. } => "your text stays in the file, because another command changed the entry, too",
+        Error::InvalidEdit { .. } => {
+            "your text stays in the file, because another command changed the entry, too".to_owned()
+        }
         Error::Conflict { .. } | Error::OutsideRoot { .. } | Error::Io { action: "read", .. } => {
-            "once the place is free, `ralph-memory undo` brings back the old text"
+            format!("once the place is free, `ralph-memory undo{own}` brings back the old text")
         }
         _ => return,
     };
-    ui.warn(message);
+    ui.warn(&message);
 }
 
 /// Returns the person's editor: a command line for the shell, as for git.
