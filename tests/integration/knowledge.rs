@@ -309,7 +309,6 @@ fn an_edit_by_options_changes_one_file_and_all_at_once() {
     base.run(["undo"]).says(0, "took back operation 1: edit");
     base.run(["show", "cache"]).says(0, "Cache");
     base.run(["edit", "cache", "--tags", " , "]).refuses(2, "tags: an entry needs at least one tag");
-    base.run(["edit", "cache", "--scope", "feature:x", "--retry"]).refuses(2, "cannot be used with");
 }
 
 #[test]
