@@ -5,19 +5,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::architecture::{Source, names_behind, sources};
 
 /// How many lines of code `src` may have, without tests, comments and blank lines.
-const MOST: usize = 53_007;
+const MOST: usize = 52_847;
 /// How many each of the ten largest rooms may have: a folder of the library, or of the program.
 const ROOMS: [(&str, usize); 10] = [
     ("agent_output", 2_991),
-    ("commands", 4_074),
+    ("commands", 4_031),
     ("context", 2_852),
     ("entry", 3_415),
     ("index", 3_815),
-    ("knowledge", 4_275),
+    ("knowledge", 4_167),
     ("recording", 2_419),
     ("runner", 2_171),
     ("search", 3_261),
-    ("store", 3_435),
+    ("store", 3_429),
 ];
 
 /// Modules, each by the names that lead to it.
