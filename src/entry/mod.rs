@@ -133,6 +133,7 @@ impl Id {
 
     /// Returns the id as an entry of a layer is named here: after the layer's name.
     #[doc(hidden)]
+    #[must_use]
     pub fn in_layer(&self, layer: &str) -> Id {
         Id(format!("{layer}:{self}"))
     }

@@ -16,7 +16,7 @@ use crate::entry::written;
 use crate::entry::{self, Entry, Id, MAX_FILE_BYTES, Source};
 use crate::error::{Error, Problem, Result, Severity};
 use crate::index::catalog::Area;
-use crate::store::{MAX_EDITED_BYTES, Unreadable};
+use crate::store::{LoggedOperation, MAX_EDITED_BYTES, Unreadable};
 use crate::text::{fold, printed_command};
 use crate::workspace::{Workspace, live_entry};
 
@@ -112,7 +112,7 @@ pub(crate) fn edited(workspace: &Workspace, old: &EntryText, restores: bool) -> 
 fn changed_by_others(workspace: &Workspace, old: &EntryText) -> Result<Vec<u64>> {
     let operations = workspace.store.operations()?;
     let since = operations.iter().take_while(|operation| operation.head.number > old.newest);
-    let files = since.flat_map(|operation| operation.changes()).flat_map(|(change, _)| change.files());
+    let files = since.flat_map(LoggedOperation::changes).flat_map(|(change, _)| change.files());
     Ok(files.filter(|(path, ..)| *path == old.path.as_relative()).filter_map(|(.., after)| after).collect())
 }
 

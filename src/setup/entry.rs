@@ -188,10 +188,10 @@ fn is_free(key: &str, value: &Value, is_users: bool) -> bool {
         ("enabled" | "disabled" | "required" | "gallery", Value::Bool(_))
         | ("timeout" | "timeoutSec" | "startup_timeout_sec" | "tool_timeout_sec", Value::Number(_))
         | ("enabled_tools" | "disabled_tools" | "disabledTools", Value::Array(_))
-        | ("matcher" | "gallery" | "version" | "description", Value::String(_)) => true,
+        | ("matcher" | "gallery" | "version" | "description", Value::String(_))
+        | (_, Value::Null) => true,
         ("autoApprove" | "alwaysAllow" | "trust", _) if is_users => true,
         ("type", Value::String(kind)) => ["stdio", "local"].contains(&kind.as_str()),
-        (_, Value::Null) => true,
         (_, Value::String(text)) => text.is_empty(),
         (_, Value::Array(items)) => items.is_empty(),
         (_, Value::Object(members)) => members.is_empty(),

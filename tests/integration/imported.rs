@@ -27,8 +27,8 @@ fn import(base: &TestBase, arguments: &[&str], code: i32) -> Vec<String> {
 /// Returns the text of the entry with this title.
 #[track_caller]
 fn entry(base: &TestBase, title: &str) -> String {
-    let all = base.files(".ralph/knowledge").into_iter().map(|path| base.read(&path));
-    all.filter(|text| text.contains(&format!("title: \"{title}\""))).last().unwrap_or_else(|| panic!("no {title}"))
+    let mut all = base.files(".ralph/knowledge").into_iter().map(|path| base.read(&path));
+    all.rfind(|text| text.contains(&format!("title: \"{title}\""))).unwrap_or_else(|| panic!("no {title}"))
 }
 
 #[test]

@@ -86,7 +86,7 @@ fn change(base: &TestBase, what: &str, word: &str, now: &str) {
 
 /// Returns the texts of all live entries, each after its path.
 fn texts(base: &TestBase) -> String {
-    base.files(".ralph/knowledge").iter().map(|path| format!("{path}\n{}", base.read(path))).collect()
+    base.files(".ralph/knowledge").iter().flat_map(|path| [path.clone(), "\n".to_owned(), base.read(path)]).collect()
 }
 
 /// Returns the errors of `check` with these arguments: code, path and line.

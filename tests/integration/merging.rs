@@ -19,7 +19,7 @@ fn between(ours: &str, theirs: &str) -> String {
 }
 
 /// Returns the messages of a kind of answer of `check`.
-fn said(ran: Ran, code: i32, kind: &str) -> Vec<String> {
+fn said(ran: &Ran, code: i32, kind: &str) -> Vec<String> {
     let answer = ran.json(code);
     let all = answer[kind].as_array().unwrap().iter();
     all.map(|one| format!("{} {}", one["message"].as_str().unwrap(), one["hint"].as_str().unwrap())).collect()
@@ -31,13 +31,13 @@ fn a_conflict_is_named_with_its_lines_and_merged_on_request() {
     let text = file(&between("tags: [a, b]\n", "tags: [a, c]\n"), "A.");
     base.write(ENTRY, &text);
     let found = "git left a conflict: lines 3 to 7 `ralph-memory check --fix` merges these lines";
-    assert_eq!(said(run(&base, &["check", "--json"]), 1, "problems"), [found]);
-    let fixed = said(run(&base, &["check", "--fix", "--json"]), 0, "fixed");
+    assert_eq!(said(&run(&base, &["check", "--json"]), 1, "problems"), [found]);
+    let fixed = said(&run(&base, &["check", "--fix", "--json"]), 0, "fixed");
     let expected = "merged the frontmatter of `.ralph/knowledge/t.md`; git counts it as unmerged until `git add \
                     .ralph/knowledge/t.md` ";
     assert_eq!(fixed, [expected]);
     assert_eq!(base.read(ENTRY), file("tags: [a, b, c]\n", "A."));
-    assert_eq!(said(run(&base, &["check", "--fix", "--json"]), 0, "fixed"), [""; 0]);
+    assert_eq!(said(&run(&base, &["check", "--fix", "--json"]), 0, "fixed"), [""; 0]);
     run(&base, &["undo"]).says(0, "check --fix");
     assert_eq!(base.read(ENTRY), text);
 
@@ -98,8 +98,8 @@ fn the_driver_of_an_earlier_version_is_named_and_removed() {
 
     let found = "`.ralph/.gitattributes` and `.git/config` still name the merge driver of an earlier version \
                  `ralph-memory check --fix` removes those lines";
-    assert_eq!(said(run(&base, &["check", "--json"]), 0, "problems"), [found]);
-    let fixed = said(run(&base, &["check", "--fix", "--json"]), 0, "fixed");
+    assert_eq!(said(&run(&base, &["check", "--json"]), 0, "problems"), [found]);
+    let fixed = said(&run(&base, &["check", "--fix", "--json"]), 0, "fixed");
     let done = [
         "removed the merge driver from `.ralph/.gitattributes`: commit it ",
         "removed the merge driver from `.git/config` ",
@@ -108,7 +108,7 @@ fn the_driver_of_an_earlier_version_is_named_and_removed() {
     assert_eq!(base.read(".ralph/.gitattributes"), "*.md -text -filter diff=markdown\n*.png binary\n");
     let config = base.read(".git/config");
     assert!(!config.contains("ralph-memory") && config.contains("[merge \"other\"]"), "{config}");
-    assert_eq!(said(run(&base, &["check", "--fix", "--json"]), 0, "fixed"), [""; 0]);
+    assert_eq!(said(&run(&base, &["check", "--fix", "--json"]), 0, "fixed"), [""; 0]);
     // Settings of that name that the program never wrote stay.
     git(&base, &["config", "merge.ralph-memory.driver", "mine %O %A %B"]);
     git(&base, &["config", "merge.ralph-memory.recursive", "binary"]);

@@ -45,7 +45,7 @@ fn it_is_read_beside_every_project() {
     base.run(["search", "zebra"]).says(0, "own:");
     assert_eq!(fs::metadata(folder(&base)).unwrap().permissions().mode() & 0o777, 0o700);
     base.run(["init", "--own"]).says(0, "nothing to do");
-    base.with(["init"]).folder(&folder(&base)).run().says(0, "nothing to do");
+    base.with(["init"]).folder(folder(&base)).run().says(0, "nothing to do");
     assert!(!folder(&base).join(".claude").exists());
     let other = base.root().with_file_name("other");
     fs::create_dir(&other).unwrap();
@@ -162,9 +162,9 @@ fn no_agent_writes_there() {
 
 #[test]
 fn it_is_left_out_where_others_see_the_result_or_it_may_not_be_ones_own() {
-    type Prepare<'a> = &'a dyn Fn(&TestBase);
+    type Case<'a> = (&'a [(&'a str, &'a str)], bool, &'a str, &'a dyn Fn(&TestBase));
     let moved = |base: &TestBase| base.home().join("moved");
-    let cases: [(&[(&str, &str)], bool, &str, Prepare<'_>); 10] = [
+    let cases: [Case<'_>; 10] = [
         (&[], true, "", &|_| {}),
         (&[("CI", "false"), ("XDG_DATA_HOME", "relative")], true, "", &|_| {}),
         (&[("CI", "true")], false, "", &|_| {}),
@@ -179,7 +179,7 @@ fn it_is_left_out_where_others_see_the_result_or_it_may_not_be_ones_own() {
             symlink(moved(base), folder(base).join(".ralph")).unwrap();
         }),
         (&[], false, "it has no `.ralph` folder", &|base| {
-            fs::rename(folder(base).join(".ralph"), moved(base)).unwrap()
+            fs::rename(folder(base).join(".ralph"), moved(base)).unwrap();
         }),
         (&[], true, "it is listed twice", &|base| {
             let layers = format!("layers = [{:?}]\n", folder(base).display().to_string());

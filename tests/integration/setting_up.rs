@@ -612,9 +612,10 @@ fn files_that_cannot_be_edited_and_other_entries_of_this_name_are_refused() {
             assert!(!ran.stdout.contains("connected"), "{ran}");
             ran.says(4, reason);
             let removed = setup(&base, &[client, "--remove"]);
-            match is_double {
-                true => removed.says(4, reason),
-                false => removed.says(0, "the server of ralph-memory is not as setup writes it"),
+            if is_double {
+                removed.says(4, reason);
+            } else {
+                removed.says(0, "the server of ralph-memory is not as setup writes it");
             }
         }
         assert_eq!(fs::read(base.at(path)).unwrap(), text);
@@ -726,7 +727,7 @@ fn a_removal_leaves_nothing_of_any_client() {
             setup(&base, &["--remove", "--scope", scope, "--yes"]).says(0, "deleted");
             assert_eq!((base.files(""), names()), (before, folders), "{client}");
             let left = crate::program::walk(&base.home(), &|_| true);
-            assert_eq!(left, [Path::new(""); 0], "{client}");
+            assert!(left.is_empty(), "{client}: {left:?}");
         }
     }
     // Without anything of setup in it, an empty folder is somebody's own.

@@ -169,7 +169,7 @@ fn the_source_grows_nowhere() {
         match limits.get(room) {
             Some(limit) if lines > *limit => wrong.push(format!("{room}: {lines} lines, at most {limit} are allowed")),
             Some(limit) if lines + 50.max(limit / 50) < *limit => {
-                wrong.push(format!("{room}: lower the limit from {limit} to {lines}"))
+                wrong.push(format!("{room}: lower the limit from {limit} to {lines}"));
             }
             Some(_) => {}
             None => wrong.push(format!("{room}: {lines} lines, and no limit")),

@@ -26,20 +26,7 @@ impl Advice {
     /// Returns the advice for an error.
     pub(crate) fn of(error: &Error) -> Advice {
         match error {
-            Error::NoMemory { start, above: None } if start.ends_with("ralph-memory/own") => {
-                both("`ralph-memory init --own` makes your own memory", "continue without it")
-            }
-            Error::NoMemory { above, .. } => both(
-                above.as_ref().map_or_else(
-                    || "`ralph-memory init` creates one here; `--root FOLDER` names another place".to_owned(),
-                    |above| {
-                        let root = above.to_string_lossy();
-                        format!("{} names that one", printed_command("--root FOLDER", &[("FOLDER", &root)]))
-                    },
-                ),
-                "continue without the memory, and tell the person that `ralph-memory init`, run in the project's folder, \
-                 creates one; the next call finds it, and the server need not be started again",
-            ),
+            Error::NoMemory { start, above } => no_memory(start, above.as_deref()),
             Error::NoSuchEntry { similar, .. } => no_such_entry(similar),
             Error::Secret { fingerprint, .. } => secret(fingerprint),
             Error::Uneditable { .. } => both(
@@ -176,6 +163,24 @@ fn no_version(id: &str, path: &str, is_named: bool) -> String {
     let log = printed_command("git log -p -- PATH", &[("PATH", path)]);
     let restore = printed_command("git restore --source COMMIT -- PATH", &[("PATH", path)]);
     format!("{log} shows the texts that were committed, and {restore} brings one back")
+}
+
+fn no_memory(start: &Path, above: Option<&Path>) -> Advice {
+    let person = match above {
+        None if start.ends_with("ralph-memory/own") => {
+            return both("`ralph-memory init --own` makes your own memory", "continue without it");
+        }
+        None => "`ralph-memory init` creates one here; `--root FOLDER` names another place".to_owned(),
+        Some(above) => {
+            let root = above.to_string_lossy();
+            format!("{} names that one", printed_command("--root FOLDER", &[("FOLDER", &root)]))
+        }
+    };
+    both(
+        person,
+        "continue without the memory, and tell the person that `ralph-memory init`, run in the project's folder, \
+         creates one; the next call finds it, and the server need not be started again",
+    )
 }
 
 fn no_such_entry(similar: &[String]) -> Advice {

@@ -69,7 +69,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, mut args: EditArgs) -> any
         leave_to_people(&memory, &ids)?;
     }
     let by = writer(None);
-    let changes = EntryChanges { title, scope, tags, supersedes, confirm, by, ..EntryChanges::default() };
+    let changes = EntryChanges { title, scope, tags, supersedes, confirm, by };
     let only = |confirm| EntryChanges { confirm, by: changes.by, ..EntryChanges::default() };
     let [id] = ids.as_slice() else {
         if changes != only(true) {

@@ -127,16 +127,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &SetupArgs) -> anyho
         let is_certain = done.problems.iter().all(|problem| problem.code == CONNECTED);
         show_json(ui, scope, &done, writes, !args.remove && is_certain && is_complete, &remaining)?;
     } else {
-        if writes {
-            show_files(ui, &done.files)?;
-        } else if !done.clients.is_empty() && done.is_empty() {
-            ui.line(match args.remove {
-                _ if !done.is_connected() => "nothing to do",
-                true => "nothing to do: nothing of it is here",
-                false => "nothing to do: connected",
-            })?;
-        }
-        show_problems(ui, &done.problems);
+        show_done(ui, args, &done, writes)?;
         if writes && !args.remove {
             show_steps(ui, &done.steps, has_memory)?;
         }
@@ -152,6 +143,21 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &SetupArgs) -> anyho
         false if is_pending || clients.is_empty() => Exit::No,
         false => Exit::Done,
     })
+}
+
+/// Says what was written, and what is wrong.
+fn show_done(ui: &mut Ui<'_>, args: &SetupArgs, done: &SetupPlan, writes: bool) -> anyhow::Result<()> {
+    if writes {
+        show_files(ui, &done.files)?;
+    } else if !done.clients.is_empty() && done.is_empty() {
+        ui.line(match args.remove {
+            _ if !done.is_connected() => "nothing to do",
+            true => "nothing to do: nothing of it is here",
+            false => "nothing to do: connected",
+        })?;
+    }
+    show_problems(ui, &done.problems);
+    Ok(())
 }
 
 /// Returns the clients that are named, else those that the command is about.

@@ -60,10 +60,8 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &RunArgs) -> anyhow:
         memory = memory.with_models(known.unwrap_or_default());
     }
     let mut assignment = args.assignment(|| {
-        last_task.ok_or_else(|| UsageError {
-            message: format!("the last task of `{run_id}` is done"),
-            hint: "name the next task: `--task TITLE` or `--task-file FILE`".to_owned(),
-        })
+        let message = || format!("the last task of `{run_id}` is done");
+        last_task.ok_or_else(|| UsageError::new(message(), "name the next task: `--task TITLE` or `--task-file FILE`"))
     })?;
     let (Assignment::Task(task) | Assignment::Checklist { like: task, .. }) = &mut assignment;
     task.files = project_paths::of_project(&memory, &task.files)?;
