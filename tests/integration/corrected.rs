@@ -109,15 +109,10 @@ fn an_agent_goes_on_updating_what_agents_wrote() {
     add(&base, "coder", TITLE, "Run `just publish`.", &["--run-id", "run-3"])
         .says(0, "updated knowledge/how-to-release");
     assert!(base.read(ENTRY).contains("source: agent") && base.read(ENTRY).contains("run_id: \"run-3\""));
-    // A program that changes a link in a text is no person.
-    add(&base, "human", "Keys", "In the vault.", &[]).says(0, "created knowledge/keys");
-    let linked = "Run `just publish`. See [[keys]].";
-    add(&base, "agent", TITLE, linked, &[]).says(0, "updated");
-    base.run(["edit", "keys", "--title", "Signing keys"]).says(0, "signing-keys");
-    assert!(base.read(ENTRY).contains("[[signing-keys]]"), "{}", base.read(ENTRY));
+    add(&base, "agent", TITLE, "Run `just publish` at night.", &[]).says(0, "updated");
     assert_eq!(base.run(["show", "how-to-release", "--json"]).json(0)["entry"]["source"], "agent");
     let base = clone_of(base);
-    for old in [WRONG, "Run `just publish`.", linked] {
+    for old in [WRONG, "Run `just publish`."] {
         add(&base, "agent", TITLE, old, &[])
             .refuses(4, "`knowledge/how-to-release` said that before, and it was replaced");
     }
