@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::io::{BufRead as _, BufReader, Read as _};
-use std::path::Path;
+use std::path::{Component, Path};
 use std::rc::Rc;
 
 use serde_json::Value;
@@ -68,7 +68,8 @@ struct Finder<'a> {
 }
 
 impl Finder<'_> {
-    /// Adds a file or a folder that a person named. It may be a link; links below it are not followed.
+    /// Adds a file or a folder that a person named. It may be a link, but not one of the project that leads out of it: a clone
+    /// can bring that. Links below it are not followed.
     fn named(&mut self, path: &Path) -> Result<()> {
         let full = path.canonicalize().io("read", path)?;
         let root = self.workspace.root().canonicalize().unwrap_or_else(|_| self.workspace.root().to_owned());
@@ -76,6 +77,11 @@ impl Finder<'_> {
         let shown = slashed(in_project.or_else(|| full.file_name().map(Path::new)).unwrap_or(&full));
         let invalid = |reason: &str| Error::invalid(format!("`{}`", path.display()), reason.to_owned());
         let shown = shown.ok_or_else(|| invalid("its name is not UTF-8"))?;
+        let is_up = path.components().any(|part| part == Component::ParentDir);
+        let named = std::path::absolute(path).io("read", path)?;
+        if in_project.is_none() && !is_up && (named.starts_with(&root) || named.starts_with(self.workspace.root())) {
+            return Err(invalid("a link on the way leads out of this project; name the place where it leads"));
+        }
         if full.starts_with(root.join(".ralph")) {
             return Err(invalid("it is in this memory; name a file from elsewhere"));
         }

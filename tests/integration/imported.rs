@@ -245,6 +245,9 @@ fn what_cannot_be_read_is_named_and_the_rest_is_imported() {
     base.run(["import", "outside.md", "notes/latin.md"]).says(2, "it is not UTF-8");
     base.run(["import", "outside.md", "nowhere.md"]).says(2, "`nowhere.md` does not exist");
     base.run(["import", ".ralph/knowledge"]).says(2, "it is in this memory");
+    // A clone can bring a link.
+    symlink(base.home(), base.at("docs")).unwrap();
+    base.run(["import", "docs"]).says(2, "a link on the way leads out of this project");
     assert_eq!(base.files(".ralph/knowledge").len(), 1);
 }
 

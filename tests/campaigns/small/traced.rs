@@ -20,14 +20,12 @@ fn a_hostile_clone_does_no_harm() {
     let tally = hostile_clone::run(&place.join("disk"), Path::new(PROGRAM), 256, false, 9);
     tally.assert_no_fault();
     assert_eq!((tally["small"], tally["traced"]), (240, 16), "{tally:?}");
-    assert!(tally["pages"] > 0, "{tally:?}");
-    // All but the kind that small ones alone have.
-    assert_eq!(tally.group("kind").len(), hostile_clone::KINDS.len() + 1, "{tally:?}");
-    assert_eq!(tally.group("step").len(), hostile_clone::STEPS.len() + 2, "{tally:?}");
-    assert!(tally["compared"] > 24 && tally["gits"] > 40, "{tally:?}");
+    assert_eq!(tally.group("kind").len(), hostile_clone::KINDS.len(), "{tally:?}");
+    assert_eq!(tally.group("step").len(), hostile_clone::STEPS.len() + 1, "{tally:?}");
+    assert!(tally["compared"] > 16 && tally["gits"] > 40, "{tally:?}");
     assert!(tally["printed"] > tally["printed and run"] && tally["printed and run"] > 100, "{tally:?}");
-    // Each change of two branches with each driver, and nearly each change of a stranger's file.
-    assert!(tally.group("merge").len() == 24 && tally.group("stranger").len() > 12, "{tally:?}");
+    // Nearly each change of a stranger's file.
+    assert!(tally.group("stranger").len() > 12, "{tally:?}");
     got_there(&place);
 }
 
@@ -46,13 +44,14 @@ fn no_forged_state_is_believed_where_files_have_no_birth_times() {
 #[test]
 fn every_command_runs_in_hostile_clones() {
     /// Commands that are no steps, each with the reason.
-    const NO_STEPS: [(&str, &str); 1] = [("mcp", "runs as the server, beside the steps")];
+    const NO_STEPS: [(&str, &str); 2] =
+        [("mcp", "runs as the server, beside the steps"), ("help", "is clap's, and reads nothing")];
     let run: BTreeSet<&str> = hostile_clone::STEPS.iter().map(|step| step.arguments[0].as_str()).collect();
     let reference = include_str!("../../../docs/src/reference/commands.md");
     let headings = reference.lines().filter_map(|line| line.strip_prefix("## "));
     let commands = headings.filter(|heading| !heading.contains(' '));
-    // These are hidden: `man` is for packages, and shells run `complete`. Without a command there is the status.
-    let hidden = ["complete", "man", "--help", "--json", "--quiet"];
+    // `man` is hidden: it is for packages. Without a command there is the status.
+    let hidden = ["man", "--help", "--json", "--quiet"];
     let expected: BTreeSet<&str> = commands.chain(hidden).collect();
     let others: BTreeSet<&str> = NO_STEPS.into_iter().map(|(command, _)| command).collect();
     assert_eq!(run.intersection(&others).collect::<Vec<_>>(), Vec::<&&str>::new());
