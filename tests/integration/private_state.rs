@@ -173,7 +173,7 @@ fn all_that_a_memory_keeps_for_itself_is_private() {
     for arguments in [&["archive", "knowledge/codes"][..], &["check"], &["index", "--rebuild"], &["undo"], &["stats"]] {
         let _ = base.run(arguments);
     }
-    for part in ["lock", "run.json", "attempts/", "sessions/", "undo/", "live/"] {
+    for part in ["lock", "run.json", "attempts/", "sessions/", "undo/"] {
         assert!(base.files(".ralph/state").iter().any(|file| file.contains(part)), "{part}");
     }
     assert_eq!(open_to_others(&base, ".ralph/state"), [""; 0]);

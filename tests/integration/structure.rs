@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::architecture::{Source, names_behind, sources};
 
 /// How many lines of code `src` may have, without tests, comments and blank lines.
-const MOST: usize = 52_854;
+const MOST: usize = 52_859;
 /// How many each of the ten largest rooms may have: a folder of the library, or of the program.
 const ROOMS: [(&str, usize); 10] = [
     ("agent_output", 2_991),
