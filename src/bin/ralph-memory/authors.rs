@@ -16,6 +16,11 @@ const OF_AGENTS: [&str; 9] = [
     "AI_AGENT",
 ];
 
+/// Returns the run that a loop names in the environment.
+pub(crate) fn run_of_environment() -> Option<String> {
+    std::env::var("RALPH_RUN_ID").ok().filter(|run| !run.is_empty())
+}
+
 /// Returns the author: the one that the option names, else an agent if one runs this process, else a person.
 pub(crate) fn writer(named: Option<Source>) -> Source {
     named.unwrap_or(if is_run_by_agent() { Source::Agent } else { Source::Human })

@@ -6,9 +6,8 @@ use ralph_memory::memory::OWN;
 use ralph_memory::system::posix::variable;
 use ralph_memory::{Error, Id, Memory};
 
-use crate::authors::is_run_by_agent;
+use crate::authors::{is_run_by_agent, run_of_environment};
 use crate::error::UsageError;
-use crate::session::run_of_environment;
 
 /// Returns its folder, which may not exist; `None` without a home.
 fn folder() -> Option<PathBuf> {

@@ -267,11 +267,6 @@ pub(crate) fn is_switched_off() -> bool {
     std::env::var_os(SWITCH).is_some_and(|value| value == "0")
 }
 
-/// Returns the run that a loop names in the environment.
-pub(crate) fn run_of_environment() -> Option<String> {
-    std::env::var("RALPH_RUN_ID").ok().filter(|run| !run.is_empty())
-}
-
 /// Fails if a coding agent runs this process and a person wrote one of these entries of knowledge.
 pub(crate) fn leave_to_people(memory: &Memory, ids: &[Id]) -> anyhow::Result<()> {
     if !is_run_by_agent() {

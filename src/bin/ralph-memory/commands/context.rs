@@ -9,9 +9,10 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::answers::listed_for_agent;
+use crate::authors::run_of_environment;
 use crate::error::UsageError;
 use crate::exit::Exit;
-use crate::session::{Globals, run_of_environment, session_of_environment};
+use crate::session::{Globals, session_of_environment};
 use crate::ui::Ui;
 use crate::{parse, project_paths};
 

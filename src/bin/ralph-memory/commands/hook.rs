@@ -15,10 +15,11 @@ use ralph_memory::memory::{HookAnswer, HookCall, HookEvent};
 use ralph_memory::system::posix::{processor_time, variable};
 use serde::de::IgnoredAny;
 
+use crate::authors::run_of_environment;
 use crate::error;
 use crate::exit::Exit;
 use crate::own;
-use crate::session::{Globals, is_elsewhere, is_switched_off, run_of_environment};
+use crate::session::{Globals, is_elsewhere, is_switched_off};
 use crate::ui::Ui;
 
 /// How much of the input is read, in bytes.

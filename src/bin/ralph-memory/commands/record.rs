@@ -12,11 +12,12 @@ use ralph_memory::memory::{AttemptView, KeptAttempt, Recorded, Report, Written, 
 use ralph_memory::{Error, Memory, Task};
 use serde::Serialize;
 
+use crate::authors::run_of_environment;
 use crate::error::{NoAnswer, UsageError};
 use crate::exit::Exit;
 use crate::parse::{self, OutputFormat};
 use crate::project_paths;
-use crate::session::{Globals, run_of_environment, session_of_environment, state_folders};
+use crate::session::{Globals, session_of_environment, state_folders};
 use crate::ui::{self, Ui};
 
 /// The largest output of a verification that is read, in bytes.

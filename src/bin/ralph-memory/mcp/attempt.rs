@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::agent_tool::AgentTool;
 use super::refusal::{parsed, unfit};
 use super::shown::inline;
-use crate::{parse, project_paths, session};
+use crate::{authors, parse, project_paths, session};
 
 /// The name of the client, as it says.
 static CLIENT: OnceLock<String> = OnceLock::new();
@@ -99,7 +99,7 @@ pub(super) fn task_id(given: Option<&str>, title: &str) -> anyhow::Result<String
 
 /// Returns the run of the attempts that this server records: that of the loop or the session whose agent calls.
 pub(super) fn session_run(memory: &Memory) -> String {
-    let known = session::run_of_environment().or_else(|| session::session_of_environment(memory));
+    let known = authors::run_of_environment().or_else(|| session::session_of_environment(memory));
     let known = known.or_else(|| memory.session_of_client(CLIENT.get()?));
     known.unwrap_or_else(|| SESSION.get_or_init(|| memory.new_session().id).clone())
 }

@@ -10,7 +10,7 @@ use super::agent_tool::AgentTool;
 use super::attempt::{session_run, task_id};
 use super::refusal::unfit;
 use super::shown::{inline, string};
-use crate::{project_paths, session};
+use crate::{authors, project_paths};
 
 /// The most of a context, in characters.
 const CHARACTERS: usize = 100_000;
@@ -75,7 +75,7 @@ impl AgentTool for Build {
             section: self.section,
             files: project_paths::of_agent(memory, self.files)?,
         };
-        let run = session::run_of_environment();
+        let run = authors::run_of_environment();
         let request = Request { task, budget, run, by_tools: true, ..Request::default() };
         let context = memory.context(&request)?;
         memory.note_context(&request.task, Some(&session_run(memory)), &context);
