@@ -4,6 +4,7 @@ use std::fs;
 use std::io::Read as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use ralph_memory::memory::{LivePhase, LiveRun};
 
@@ -23,7 +24,8 @@ fn run(base: &TestBase, script: &str, more: &[&str]) -> Command {
 #[track_caller]
 fn live(base: &TestBase, line: &str) -> LiveRun {
     let memory = base.memory();
-    let runs = std::iter::repeat_with(|| memory.live_runs()).take(1_000_000).flatten();
+    let until = Instant::now() + Duration::from_secs(60);
+    let runs = std::iter::repeat_with(|| memory.live_runs()).take_while(|_| Instant::now() < until).flatten();
     runs.into_iter().find(|run| run.last_line.as_deref() == Some(line)).expect("the run prints it")
 }
 

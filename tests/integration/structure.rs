@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::architecture::{Source, names_behind, sources};
 
 /// How many lines of code `src` may have, without tests, comments and blank lines.
-const MOST: usize = 52_859;
+const MOST: usize = 52_861;
 /// How many each of the ten largest rooms may have: a folder of the library, or of the program.
 const ROOMS: [(&str, usize); 10] = [
     ("agent_output", 2_991),
-    ("commands", 4_033),
+    ("commands", 4_036),
     ("context", 2_852),
     ("entry", 3_416),
     ("index", 3_815),
