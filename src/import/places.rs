@@ -90,7 +90,7 @@ pub(super) fn number_of(path: &str) -> Option<&str> {
     let rest = name.get(..3).filter(|start| start.eq_ignore_ascii_case("adr")).map_or(name, |_| &name[3..]);
     let rest = rest.trim_start_matches(['-', '_', ' ']);
     let digits = &rest[..rest.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(rest.len())];
-    // The date of a note is none.
+    // A note has no date.
     let is_date =
         digits.len() == 4 && rest[4..].starts_with('-') && rest[5..].starts_with(|next: char| next.is_ascii_digit());
     ((1..=5).contains(&digits.len()) && !is_date).then_some(digits)

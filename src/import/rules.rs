@@ -306,7 +306,7 @@ fn label(paragraph: &str) -> Option<String> {
     ((1..=limit).contains(&words) && !is_sentence).then(|| bare.to_owned())
 }
 
-/// Returns the sentences of a paragraph that are rules, where one of its sentences is none; `None` where all may be.
+/// Returns the sentences of a paragraph that are rules, where one of its sentences is not a rule; `None` where all may be.
 fn rule_sentences(paragraph: &str) -> Option<Vec<String>> {
     let is_no_rule = |sentence: &str| {
         let plain = plain(sentence).to_lowercase();
