@@ -16,7 +16,7 @@ use crate::entry::written;
 use crate::entry::{self, Entry, Id, MAX_FILE_BYTES, Source};
 use crate::error::{Error, Problem, Result, Severity};
 use crate::index::catalog::Area;
-use crate::store::{LoggedOperation, MAX_EDITED_BYTES, Unreadable};
+use crate::store::{KeptText, LoggedOperation, MAX_EDITED_BYTES, Unreadable};
 use crate::text::{fold, printed_command};
 use crate::workspace::{Workspace, live_entry};
 
@@ -61,6 +61,14 @@ pub(crate) fn text(workspace: &Workspace, id: &Id) -> Result<EntryText> {
     let newest = workspace.store.operations()?.first().map_or(0, |operation| operation.head.number);
     let (text, _) = workspace.read_entry(&path)?;
     Ok(EntryText { id, path: EntryPath::new(&path), text, by: Source::Human, newest })
+}
+
+/// Implements [`Memory::keep_text`](crate::Memory::keep_text).
+pub(crate) fn keep_text(workspace: &Workspace, old: &mut EntryText) -> Result<KeptText> {
+    let lock = workspace.lock_entries()?;
+    let kept = workspace.store.keep_text(&lock, old.path.as_relative(), old.text.as_bytes(), workspace.now())?;
+    old.newest = kept.number();
+    Ok(kept)
 }
 
 /// Implements [`Memory::edited`](crate::Memory::edited).

@@ -26,7 +26,7 @@ mod written;
 pub(crate) use add::{add, create, update};
 pub(crate) use change::change;
 pub use edit::EntryText;
-pub(crate) use edit::{edited, text};
+pub(crate) use edit::{edited, keep_text, text};
 pub use entry_changes::EntryChanges;
 pub(crate) use events::{beyond_caps, live_events};
 pub use restore::EntryVersion;

@@ -70,7 +70,7 @@ pub use crate::search::semantic::{EmbedReport, ProjectHit, SemanticStatus};
 #[doc(hidden)]
 pub use crate::sessions::{HookAnswer, HookCall, HookEvent};
 #[doc(hidden)]
-pub use crate::store::OperationScope;
+pub use crate::store::{KeptText, OperationScope};
 #[doc(hidden)]
 pub use crate::timeline::{
     AttemptTotals, FeatureStats, Log, LogFilter, ModelStats, NextModel, Overview, ReuseStats, RunView, Stats,

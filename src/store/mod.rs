@@ -57,6 +57,7 @@ pub(crate) use read::Unreadable;
 pub(crate) use seal::{SHORT_SUM, SealKey};
 pub(crate) use survey::{FolderState, LockState, Paths, Survey};
 pub(crate) use trust::Trust;
+pub use undo::KeptText;
 pub(crate) use undo::MAX_EDITED_BYTES;
 pub(crate) use visit::SourceFiles;
 pub(crate) use write::Created;

@@ -37,7 +37,7 @@ const fn victim(name: &'static str, arguments: &'static [&'static str]) -> Victi
 
 const UPDATE: &[&str] = &["add", "Ports", "--tags", "net", "--body", "9443, and see [[build-cache|the cache]]."];
 const RENAME: &[&str] = &["edit", "build-cache", "--title", "Compiler cache"];
-const IMPORT: &[&str] = &["import", "jsonl", "-"];
+const IMPORT: &[&str] = &["import", "-"];
 
 /// The commands that change several files, or one in several steps.
 pub(crate) const VICTIMS: [Victim; 10] = [

@@ -93,13 +93,15 @@ impl UndoLog {
     /// Begins an operation of this thread, unless one has begun.
     pub(super) fn enter(self: &Arc<UndoLog>, command: &str, at: Option<DateTime<Utc>>) -> OperationScope {
         let thread = thread::current().id();
-        let command = command[..floor(command, MAX_COMMAND)].to_owned();
-        let mut threads = self.threads();
-        threads
-            .entry(thread)
-            .or_insert(Current { depth: 0, command, at, undoes: None, puts_back: false, file: None })
-            .depth += 1;
+        self.threads().entry(thread).or_insert_with(|| Current::new(command, at)).depth += 1;
         OperationScope { log: Arc::clone(self), thread }
+    }
+}
+
+impl Current {
+    pub(super) fn new(command: &str, at: Option<DateTime<Utc>>) -> Current {
+        let command = command[..floor(command, MAX_COMMAND)].to_owned();
+        Current { depth: 0, command, at, undoes: None, puts_back: false, file: None }
     }
 }
 
@@ -163,12 +165,16 @@ impl OperationFile {
         Ok(())
     }
 
+    /// Removes the file, as far as that is possible.
+    pub(super) fn remove(&self) {
+        let _ = self.folder.remove_file(&name_of(self.number));
+    }
+
     /// Removes the file if the operation changed nothing. Otherwise, other operations over the limits are moved to the
     /// older ones if they have texts, and removed if not. A failure only leaves more files than there should be.
     pub(super) fn close(self) {
         if self.net.is_empty() {
-            let _ = self.folder.remove_file(&name_of(self.number));
-            return;
+            return self.remove();
         }
         let Ok(found) = numbers(&self.folder) else { return };
         let (mut n_kept, mut n_bytes, mut has_retired) = (0, 0, false);

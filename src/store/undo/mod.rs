@@ -117,6 +117,22 @@ impl Store {
         Ok(())
     }
 
+    /// Logs the text of a file that a person is about to edit, as an operation of its own: it stays if the process is killed.
+    ///
+    /// # Errors
+    ///
+    /// [`crate::error::Error::Io`].
+    pub(crate) fn keep_text(&self, lock: &Lock, path: &str, text: &[u8], at: DateTime<Utc>) -> Result<KeptText> {
+        lock.assert_guards(Guarded::Entries);
+        let change = LoggedChange::Replace { path: path.to_owned(), before: xxh3_64(text), after: 0 };
+        let kept = || {
+            let mut file = self.open_operation(&Current::new("edit", Some(at)), &[])?;
+            file.append(&change, text).inspect_err(|_| file.remove())?;
+            Ok(KeptText(file))
+        };
+        kept().map_err(|error| explain("log", self.state().join(FOLDER), error))
+    }
+
     /// Creates the file of an operation, with its header and these records.
     fn open_operation(&self, current: &Current, changes: &[LoggedChange]) -> io::Result<OperationFile> {
         let key = self.make_state_key()?;
@@ -224,6 +240,22 @@ impl Store {
             Ok(n_operations)
         };
         clear().map_err(|error| explain("clear", self.state().join(FOLDER), error))
+    }
+}
+
+/// A text that the log keeps while a person edits its file.
+#[derive(Debug)]
+pub struct KeptText(OperationFile);
+
+impl KeptText {
+    /// Returns the number of its operation.
+    pub(crate) fn number(&self) -> u64 {
+        self.0.number
+    }
+
+    /// Removes it from the log, which has it as part of the edit by now, or the file has it.
+    pub fn remove(self) {
+        self.0.remove();
     }
 }
 

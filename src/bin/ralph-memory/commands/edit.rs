@@ -19,8 +19,8 @@ use crate::ui::Ui;
 
 /// Change a knowledge entry: in your editor, or by options
 ///
-/// With options, no editor is opened. A new title gives the file a new name, and links in other entries follow; the entry
-/// keeps its old names in `aliases`, so its history stays, and links of other branches still find it.
+/// With options, no editor is opened. A new title gives the file a new name; the entry keeps its old names in `aliases`, so
+/// links and its history still find it.
 ///
 /// Without options, `$VISUAL`, else `$EDITOR`, opens the entry's own file, which keeps its name even if the title changes.
 /// If the text is invalid or has a secret, you are asked whether to edit it again. Otherwise, and without a terminal, the
@@ -105,10 +105,26 @@ fn edit(ui: &mut Ui<'_>, memory: &Memory, id: &Id, own: &str) -> anyhow::Result<
     let mut old = memory.text(id)?;
     old.by = writer(None);
     let editor = editor(&memory.root().join(old.path.as_str()))?;
+    let kept = memory.keep_text(&mut old)?;
+    let edited = edit_file(ui, memory, &old, &editor, own);
+    let is_logged = match edited.as_ref().map_err(|error| error.downcast_ref()) {
+        Err(Some(Error::Io { .. } | Error::Locked { .. })) => is_unchanged(memory, &old),
+        _ => true,
+    };
+    if is_logged {
+        kept.remove();
+    } else {
+        ui.warn(&format!("`ralph-memory restore{own} {id}` brings back the old text"));
+    }
+    edited
+}
+
+/// Runs the editor until it leaves a text that is valid, or the person gives up.
+fn edit_file(ui: &mut Ui<'_>, memory: &Memory, old: &EntryText, editor: &str, own: &str) -> anyhow::Result<()> {
     loop {
-        let ended = run_editor(ui, &editor, &memory.root().join(&old.path))?;
+        let ended = run_editor(ui, editor, &memory.root().join(&old.path))?;
         let asks = !ui.json && io::stdin().is_terminal() && io::stderr().is_terminal();
-        let edited = memory.edited(&old, !asks);
+        let edited = memory.edited(old, !asks);
         if !ended.success() {
             ui.warn(&format!("the editor `{editor}` ended with {ended}; the variable VISUAL or EDITOR names it"));
             if edited.as_ref().is_ok_and(|edited| edited.action == WriteAction::Unchanged) {
@@ -122,7 +138,7 @@ fn edit(ui: &mut Ui<'_>, memory: &Memory, id: &Id, own: &str) -> anyhow::Result<
                 if ui.confirm("edit again? Otherwise, the old text is restored.")? {
                     continue;
                 }
-                match memory.edited(&old, true) {
+                match memory.edited(old, true) {
                     // Somebody corrected it meanwhile.
                     Ok(edited) => return Ok(show_written(ui, &edited)?),
                     Err(error) => error,
@@ -130,21 +146,25 @@ fn edit(ui: &mut Ui<'_>, memory: &Memory, id: &Id, own: &str) -> anyhow::Result<
             }
             Err(error) => error,
         };
-        say_kept(ui, memory, &old, &error, own);
+        say_kept(ui, memory, old, &error, own);
         return Err(error.into());
     }
+}
+
+fn is_unchanged(memory: &Memory, old: &EntryText) -> bool {
+    memory.text(&old.id).is_ok_and(|now| now.text == old.text)
 }
 
 /// Says where the text is that the file does not have.
 fn say_kept(ui: &mut Ui<'_>, memory: &Memory, old: &EntryText, error: &Error, own: &str) {
     let message = match error {
-        Error::InvalidEdit { .. } if memory.text(&old.id).is_ok_and(|now| now.text == old.text) => {
+        Error::InvalidEdit { .. } if is_unchanged(memory, old) => {
             format!("the old text is restored; `ralph-memory undo{own}` brings back yours")
         }
         Error::InvalidEdit { .. } => {
             "your text stays in the file, because another command changed the entry, too".to_owned()
         }
-        Error::Conflict { .. } | Error::OutsideRoot { .. } | Error::Io { action: "read", .. } => {
+        Error::Conflict { .. } | Error::OutsideRoot { .. } => {
             format!("once the place is free, `ralph-memory undo{own}` brings back the old text")
         }
         _ => return,
