@@ -107,7 +107,6 @@ fn stale_entries(workspace: &Workspace, live: &Catalog) -> Vec<Problem> {
     named.iter().zip(verdicts).filter_map(problem).collect()
 }
 
-/// Returns what to do about an entry that may be outdated.
 fn confirmation(path: &str) -> String {
     let id = Id::of_path(path).map_or_else(|| path.to_owned(), |id| id.to_string());
     let confirm = printed_command("ralph-memory edit ID --confirm", &[("ID", &id)]);

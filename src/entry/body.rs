@@ -34,7 +34,6 @@ pub fn blocks(body: &str) -> Vec<&str> {
     parts(body).into_iter().map(bare).filter(|block| !block.is_empty()).collect()
 }
 
-/// Returns a part without the blank lines around it.
 fn bare(part: &str) -> &str {
     part.trim_end().trim_start_matches(['\n', '\r'])
 }
@@ -236,7 +235,6 @@ fn ends_within_words(body: &str) -> Vec<usize> {
     body.char_indices().filter(is_within).map(|(at, _)| at).collect()
 }
 
-/// Returns whether a word ends at a place.
 fn is_at_edge(body: &str, at: usize) -> bool {
     body[..at].ends_with(|character: char| !character.is_whitespace()) && body[at..].starts_with(char::is_whitespace)
 }

@@ -131,12 +131,10 @@ fn changes(name: &str, own: &Fields, other: &Fields) -> Option<Vec<Change>> {
 mod tests {
     use super::*;
 
-    /// Returns a file whose frontmatter has these lines.
     fn file(head: &str) -> String {
         format!("---\ntitle: T\n{head}---\n\nA.\n")
     }
 
-    /// Returns a conflict between these lines.
     fn between(ours: &str, theirs: &str) -> String {
         format!("<<<<<<< HEAD\n{ours}=======\n{theirs}>>>>>>> other\n")
     }

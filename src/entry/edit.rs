@@ -109,7 +109,6 @@ pub(super) fn list(items: &[String]) -> String {
     format!("[{}]", items.join(", "))
 }
 
-/// Returns the place of a top-level key.
 fn find(head: &str, name: &str) -> Result<Option<Key>, String> {
     let keys = guard::scan(head).map_err(|_| "its frontmatter has something that entries may not have".to_owned())?;
     Ok(keys.into_iter().find(|key| key.name == name))
@@ -120,7 +119,6 @@ fn value(head: &str, name: &str) -> Option<Value> {
     frontmatter::parse(head).ok().and_then(|mut fields| fields.remove(name))
 }
 
-/// Returns the first of these frontmatters that has the change.
 fn verified<const N: usize>(heads: [String; N], has_change: impl Fn(&str) -> bool) -> Result<String, String> {
     if heads.iter().any(|head| head.len() > MAX_FRONTMATTER_BYTES) {
         return Err(TOO_LARGE.to_owned());
@@ -148,7 +146,6 @@ fn set(head: &str, name: &str, new: &Value, newline: &str) -> Result<String, Str
     })
 }
 
-/// Returns the frontmatter without a key and its lines.
 fn without(head: &str, name: &str) -> Result<String, String> {
     let mut edited = head.to_owned();
     if let Some(key) = find(head, name)? {

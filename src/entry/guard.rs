@@ -334,7 +334,6 @@ impl YamlScanner<'_> {
         self.bytes.get(self.at) == Some(&b'#') && (self.at == 0 || self.is_blank_at(self.at - 1))
     }
 
-    /// Returns whether white space or the end is at the offset.
     fn is_blank_at(&self, offset: usize) -> bool {
         self.bytes.get(offset).is_none_or(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r'))
     }
@@ -348,7 +347,6 @@ impl YamlScanner<'_> {
         self.line_start = self.at;
     }
 
-    /// Returns the offset without the white space before it.
     fn trimmed(&self, end: usize) -> usize {
         self.text[..end].trim_end().len()
     }

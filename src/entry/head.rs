@@ -84,7 +84,6 @@ pub struct Head {
     pub more_warnings: usize,
 }
 
-/// Returns the importance of an entry that names none.
 fn usual_importance() -> u8 {
     50
 }

@@ -133,7 +133,6 @@ pub struct Knowledge {
     pub details: Option<Map<String, Value>>,
 }
 
-/// Returns a text on one line, without control characters.
 fn line(text: &str) -> String {
     one_line(&without_controls(text))
 }

@@ -173,7 +173,6 @@ impl TitledEntries {
         }
     }
 
-    /// Returns the knowledge of a title.
     fn knowledge(&self, title: &str) -> Vec<Id> {
         let entries = self.0.get(title).into_iter().flatten();
         entries.filter(|(kind, ..)| *kind == Kind::Knowledge).map(|(.., id)| id.clone()).collect()

@@ -324,7 +324,6 @@ impl WorkTree {
         call.limit(MAX_CHANGES).patience(if waits { LONG } else { PATIENCE }).ask_all()
     }
 
-    /// Returns these objects as git prints them.
     fn printed(&self, objects: &[(u64, String)], waits: bool) -> Result<Vec<u8>> {
         let input: String = objects.iter().flat_map(|(_, id)| [id.as_str(), "\n"]).collect();
         let call = self.call(&["cat-file", "--batch", "--buffer"]).input(input.as_bytes());

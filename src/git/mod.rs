@@ -206,12 +206,10 @@ impl WorkTree {
         GitCall::within(self, &index_settings(), words)
     }
 
-    /// Returns git's object id for a file with these bytes.
     fn name_of(&self, bytes: &[u8]) -> ObjectName {
         ObjectName::of_file(bytes, self.digits)
     }
 
-    /// Returns a path of the work tree relative to the given folder.
     fn below(&self, path: String) -> String {
         path.strip_prefix(&self.prefix).map(str::to_owned).unwrap_or(path)
     }
@@ -258,7 +256,6 @@ fn start(folder: &Path) -> &Path {
     folder.parent().filter(|_| !is_own).unwrap_or(folder)
 }
 
-/// Returns the records of an answer in which each ends with a zero byte.
 fn names(output: &[u8]) -> impl Iterator<Item = String> {
     output
         .split(|byte| *byte == 0)

@@ -262,7 +262,6 @@ impl Scratch<'_> {
         is_linked
     }
 
-    /// Returns the file system path of a path of the work tree.
     fn full(&self, path: &[u8]) -> PathBuf {
         self.tree.root.join(os_string(path.to_vec()))
     }

@@ -100,7 +100,6 @@ fn is_in(path: &str, places: &[&str]) -> bool {
     places.iter().any(|place| split_at(path, place).is_some())
 }
 
-/// Returns the part of a path before a place that it is in.
 fn split_at<'p>(path: &'p str, place: &str) -> Option<&'p str> {
     path.match_indices(place).find_map(|(at, _)| {
         let (before, rest) = (&path[..at], &path[at + place.len()..]);

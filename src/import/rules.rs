@@ -335,12 +335,10 @@ fn has_pitfall_word(name: &str) -> bool {
     words.any(|word| PITFALLS.contains(&word)) || name == "known issues" || name == "watch out"
 }
 
-/// Returns the first sentence of a text.
 fn title_in(text: &str) -> String {
     plain(&title_of(&plain(text)))
 }
 
-/// Returns a text without the marks of emphasis.
 fn plain(text: &str) -> String {
     text.replace("**", "").replace("__", "").trim_matches(['*', '_', ' ']).to_owned()
 }

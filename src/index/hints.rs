@@ -94,7 +94,6 @@ pub(crate) fn key_of_patterns() -> u64 {
     key("patterns", "")
 }
 
-/// Returns the key of the files that have other names now.
 fn key_of_renames() -> u64 {
     key("renames", "")
 }

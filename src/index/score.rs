@@ -71,7 +71,6 @@ struct TermList<'a> {
 }
 
 impl TermList<'_> {
-    /// Returns what the term adds to the score of the current document.
     fn points(&self) -> i64 {
         let norm = self.norms[usize::from(self.lengths.fieldnorm_id(self.postings.doc()))];
         let frequency = self.postings.term_freq() as f32;
@@ -211,7 +210,6 @@ impl<'a> Scores<'a> {
         }
     }
 
-    /// Returns the bits of these terms in the coverage.
     fn bits(&self, terms: TermSet) -> u16 {
         let has = |at: usize| terms & 1 << at != 0;
         self.plan.terms.iter().enumerate().filter(|(at, _)| has(*at)).fold(0, |bits, (_, term)| bits | term.bit)
@@ -298,7 +296,6 @@ impl<'a> Scores<'a> {
         Ok(())
     }
 
-    /// Returns the gain of a document for the words whose bits are set.
     fn coverage(&self, text: i64, mask: u16) -> i64 {
         if self.plan.coverage_total <= 0.0 || mask == 0 {
             return 0;

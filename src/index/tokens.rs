@@ -182,7 +182,6 @@ fn is_unspaced(character: char) -> bool {
         | 0x1780..=0x17FF) // Khmer
 }
 
-/// Returns the runs of letters and digits.
 fn runs(text: &str) -> impl Iterator<Item = &str> {
     text.split(|character: char| !is_of_word(character)).filter(|run| !run.is_empty())
 }

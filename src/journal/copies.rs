@@ -167,7 +167,6 @@ fn held(tree: &WorkTree, at: Option<DateTime<Utc>>) -> Vec<(String, String)> {
     held.into_iter().map(|(path, id)| (live_path(&path).to_owned(), id)).collect()
 }
 
-/// Returns the path that an attempt's file has when it is live.
 fn live_path(path: &str) -> &str {
     path.strip_prefix("archive/").unwrap_or(path)
 }

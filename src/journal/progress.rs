@@ -104,7 +104,6 @@ fn summed_up(attempt: &Attempt, ran: &Validation) -> String {
     format!("Iteration {}: {}\n", attempt.head.iteration, summary.map_or_else(plain, str::to_owned))
 }
 
-/// Returns the files that the attempt created or changed.
 fn files_changed(attempt: &Attempt) -> Vec<&str> {
     let files = &attempt.head.files;
     files.created.iter().chain(&files.modified).map(String::as_str).collect()

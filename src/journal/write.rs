@@ -105,7 +105,6 @@ fn is_given(text: &str) -> bool {
     !text.trim().is_empty() && text.trim() != NO_REPORT
 }
 
-/// Returns whether a verification refutes the success that is known.
 fn is_refuted(known: &Attempt, told: &Attempt) -> bool {
     let has_failed = told.head.validation.as_ref().is_some_and(|validation| validation.exit_code != 0);
     known.head.outcome == Outcome::Done && known.head.validation.is_none() && has_failed

@@ -283,7 +283,6 @@ fn is_event(knowledge: &Knowledge) -> bool {
     class(knowledge.category.as_deref()) == Class::Event
 }
 
-/// Returns that an entry has exactly this content already.
 fn unchanged(catalog: &Catalog, row: RowId) -> Result<Written> {
     let (path, id) = located(catalog, row)?;
     Ok(Written::new(WriteAction::Unchanged, id, catalog.head(row).title, &path))

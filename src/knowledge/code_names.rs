@@ -117,7 +117,6 @@ pub(crate) fn names(text: &str) -> Vec<String> {
     names
 }
 
-/// Returns the words that may be names.
 fn words(text: &str) -> impl Iterator<Item = &str> {
     let is_part = |letter: char| letter.is_alphanumeric() || "_.:/-$".contains(letter);
     let words = text.split(move |letter| !is_part(letter)).map(|word| word.trim_matches(&['.', ':', '/', '-'][..]));

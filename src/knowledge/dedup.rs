@@ -183,7 +183,6 @@ pub(crate) fn is_negation(word: &str) -> bool {
     NEGATIONS.contains(&word)
 }
 
-/// Returns the negating words of a text.
 fn negations(text: &str) -> BTreeSet<String> {
     words(text).into_iter().filter(|word| is_negation(word)).collect()
 }

@@ -298,7 +298,6 @@ pub(crate) fn later_paths(
     renamed(workspace, tree, &removed.collect(), since)
 }
 
-/// Returns whether a commit removed the file.
 fn is_gone(touch: &Touch) -> bool {
     touch.blob.bytes().all(|digit| digit == b'0')
 }

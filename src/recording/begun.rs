@@ -236,7 +236,6 @@ fn is_line(text: &str) -> bool {
     text.chars().count() <= MAX_LINE && !text.chars().any(char::is_control)
 }
 
-/// Returns whether an id could belong to a file of this name.
 fn is_id(id: &Id) -> bool {
     Id::parse(id.as_str()).as_ref() == Some(id) && is_line(id.as_str())
 }

@@ -43,7 +43,6 @@ pub(crate) fn redacted(workspace: &Workspace, report: &Report) -> Result<Redacte
     report.redacted(&transcript, &workspace.settings.allowed_secrets)
 }
 
-/// Returns an attempt whose agent has just ended.
 fn ended(workspace: &Workspace, iteration: &OpenAttempt, report: &Report) -> Result<EndedAttempt> {
     Ok(EndedAttempt::new(iteration.clone(), redacted(workspace, report)?, workspace.now()))
 }

@@ -257,7 +257,6 @@ fn hash(content: &impl Serialize) -> u64 {
     xxh3_64(&serde_json::to_vec(content).unwrap_or_default())
 }
 
-/// Returns the beginning of the names of a memory's files.
 fn prefix(root: &str) -> String {
     format!("{:016x}-", xxh3_64(root.as_bytes()))
 }

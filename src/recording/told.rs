@@ -178,7 +178,6 @@ pub(crate) fn held(workspace: &Workspace, task_id: &str) -> Result<Option<OpenAt
     Ok(begun(workspace)?.into_iter().find(|open| open.task_id() == task_id && is_held(open)))
 }
 
-/// Returns whether another process works on an iteration.
 fn is_held(open: &OpenAttempt) -> bool {
     let this = ProcessIdentity::this_process();
     let is_other = |process: &&ProcessIdentity| this.as_ref() != Some(process) && process.is_alive();

@@ -152,12 +152,10 @@ fn client(agent: &CommandLine) -> Option<&'static str> {
     MODELS_OF.iter().map(|(client, _)| *client).find(|client| *client == name)
 }
 
-/// Returns the name of a program without its folder.
 fn name_of(program: &str) -> &str {
     program.rsplit('/').next().unwrap_or_default()
 }
 
-/// Returns the client whose models are called like this.
 fn family(model: &str) -> Option<&'static str> {
     let model = model.to_lowercase();
     let of_list = MODELS_OF.iter().find(|(_, models)| models.contains(&model.as_str())).map(|(client, _)| *client);

@@ -71,7 +71,6 @@ mod tests {
         offer(&CommandLine::parse("agent", agent).unwrap(), &server, |name| name == "SET")
     }
 
-    /// Returns the arguments of a command with those of the offer.
     fn words(agent: &str) -> Vec<String> {
         let command = CommandLine::parse("agent", agent).unwrap();
         let process = command.process(&BTreeMap::new(), Path::new("/"), offered(agent).as_ref());

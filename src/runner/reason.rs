@@ -34,7 +34,6 @@ pub(super) fn reason(report: &AgentReport, recorded: &Recorded, allowed: &[Strin
     Some(shorten(&redact(&start, allowed), MAX_CHARACTERS))
 }
 
-/// Returns why the agent says that it failed.
 fn said(sections: &Sections) -> String {
     let why = sections.told_why().and_then(|why| why.lines().next());
     why.map_or_else(|| "the agent gave up without a report".to_owned(), str::to_owned)

@@ -233,7 +233,6 @@ impl EndedTasks {
     }
 }
 
-/// Returns the semantic memory for a call that contacts no server.
 fn no_servers(workspace: &Workspace) -> SemanticMemory {
     SemanticMemory::new(&Settings::default(), workspace.root())
 }

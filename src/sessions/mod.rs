@@ -320,7 +320,6 @@ impl<'a> RunningHook<'a> {
         }
     }
 
-    /// Returns the run that the session's attempts belong to.
     fn run(&self) -> Option<String> {
         let known = self.session.as_ref()?.read(self.workspace).run;
         known.or_else(|| Some(session_run(self.call.client(), self.call.payload.session.as_deref()?)))

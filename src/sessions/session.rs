@@ -153,7 +153,6 @@ impl Claims {
     }
 }
 
-/// Returns the names of what an agent claimed.
 fn claimed(folder: &Folder, agent: &str) -> io::Result<Vec<String>> {
     let names = folder.names()?.into_iter().filter_map(|name| name.into_string().ok());
     Ok(names.filter(|name| name.starts_with(agent)).collect())

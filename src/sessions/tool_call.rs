@@ -102,12 +102,10 @@ fn first<'a>(object: &'a Map<String, Value>, keys: &[&str]) -> Option<&'a Value>
     keys.iter().find_map(|key| object.get(*key).filter(|value| !value.is_null()))
 }
 
-/// Returns the arguments, which some clients hand over as a text.
 fn parsed(value: &Value) -> Value {
     value.as_str().and_then(|text| serde_json::from_str(text).ok()).unwrap_or_else(|| value.clone())
 }
 
-/// Returns a text, or the words of a list.
 fn joined(value: &Value) -> String {
     match value {
         Value::Array(words) => shlex::try_join(words.iter().filter_map(Value::as_str)).unwrap_or_default(),
@@ -128,7 +126,6 @@ fn collect(value: &Value, depth: usize, text: &mut String) {
     }
 }
 
-/// Returns the files that a patch changes.
 fn patched(patch: &str) -> Vec<String> {
     let of_line = |line: &str| PATCHED.iter().find_map(|start| line.trim().strip_prefix(start)).map(str::to_owned);
     patch.lines().filter_map(of_line).collect()
@@ -165,19 +162,16 @@ fn program(command: &[String]) -> &str {
     word.rsplit('/').next().unwrap_or(word)
 }
 
-/// Returns whether a simple command does more than print.
 fn runs(command: &[String]) -> bool {
     !matches!(program(command), "") && !PRINTERS.contains(&program(command))
 }
 
-/// Returns what may be files among the words of the commands that print.
 fn printed(line: &str) -> Vec<String> {
     let is_file = |word: &&String| !word.starts_with('-') && word.len() > 2 && word.contains(['.', '/']);
     let printers = simple_commands(line).into_iter().filter(|command| PRINTERS.contains(&program(command)));
     printers.flat_map(|command| command.iter().skip(1).filter(is_file).cloned().collect::<Vec<_>>()).collect()
 }
 
-/// Returns both ends of a long text.
 fn ends(text: &str) -> String {
     if text.len() <= 2 * MAX_END {
         return text.to_owned();

@@ -15,7 +15,6 @@ const INSTRUCTIONS: &str = "\
 - When an approach fails, or a task is done, record it with `record_attempt`.
 ";
 
-/// Returns the block with the line ends of a file.
 fn block(line_end: &str) -> String {
     format!("{BEGIN}\n{INSTRUCTIONS}{END}\n").replace('\n', line_end)
 }

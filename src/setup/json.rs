@@ -153,7 +153,6 @@ fn line_before(node: &CstNode) -> String {
     before
 }
 
-/// Returns the spaces and tabs with which a line begins.
 fn indent(line: &str) -> &str {
     &line[..line.len() - line.trim_start_matches([' ', '\t']).len()]
 }

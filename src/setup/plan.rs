@@ -223,7 +223,6 @@ impl Setup {
         Ok(())
     }
 
-    /// Returns the files of the clients that stay connected.
     fn shared(&self, scope: SetupScope, removed: &[SetupClient]) -> Vec<ClientPlace> {
         let stays = SetupClient::ALL.iter().copied().filter(|client| !removed.contains(client));
         let tables = stays.map(|client| files(client, scope, PROGRAM, SetupOptions::default()));
@@ -262,7 +261,6 @@ impl Setup {
         }
     }
 
-    /// Returns why a client is refused.
     fn refusal(&self, client: SetupClient, code: &str, shown: &Path, reason: &str, hint: String) -> Problem {
         let path = self.bases.relative(shown).display().to_string();
         Problem::error(path, code, format!("{}: {reason}", client.title()), hint)
@@ -344,7 +342,6 @@ fn finished(draft: Draft, clients: Vec<SetupClient>, steps: Vec<SetupStep>) -> S
     SetupPlan { files, clients, problems: draft.problems, steps }
 }
 
-/// Returns the clients once each, in the order of the table.
 fn in_order(clients: &[SetupClient]) -> impl Iterator<Item = SetupClient> {
     SetupClient::ALL.iter().copied().filter(|client| clients.contains(client))
 }

@@ -154,7 +154,6 @@ fn opencode_plugin(command: &OwnCommand, no_tool_hook: bool) -> Whole {
     Whole { texts, command: Some(command.clone()) }
 }
 
-/// Returns the format of a file with entries.
 fn format(client: SetupClient, path: &str, part: &RowPart) -> ConfigFormat {
     match (path.rsplit('.').next(), client, part) {
         (Some("toml"), ..) => ConfigFormat::Toml,

@@ -21,7 +21,6 @@ pub(super) fn tree(text: &str) -> Result<Value, String> {
     })
 }
 
-/// Returns the table of a server.
 fn table(entry: &ConfigEntry, server: &Value) -> String {
     // These strings and lists are written as in JSON.
     let members = ["command", "args"].map(|key| format!("{key} = {}\n", written(&server[key], None, "")));

@@ -154,7 +154,6 @@ impl Whole {
         self.texts.iter().position(|own| *own == text)
     }
 
-    /// Returns the line that names the program, and the program.
     fn program_in(&self, text: &str) -> Option<(String, String)> {
         let line = text.lines().find(|line| line.starts_with(PROGRAM_LINE))?;
         let named: String = serde_json::from_str(&line[PROGRAM_LINE.len()..]).ok()?;

@@ -160,7 +160,6 @@ impl CommonFolder {
     }
 }
 
-/// Returns KEY, for this user's key.
 fn name_of(clone: &GitClone, key: &SealKey) -> String {
     let id = hex_digits(&key.short_sum(&[b"copies of"]));
     format!("{}-{}", clone.key, &id[..8])
@@ -176,13 +175,11 @@ fn folders_of(clone: &GitClone) -> Vec<PathBuf> {
     found
 }
 
-/// Returns whether this user made a folder here.
 fn is_sealed(key: &SealKey, clone: &GitClone, folder: &Folder) -> io::Result<bool> {
     let is_own = folder.owner()? == geteuid().as_raw();
     Ok(is_own && folder.read(SEAL, MAX_FILE_BYTES).ok() == Some(seal(key, clone, folder)?))
 }
 
-/// Returns the content of the seal of a folder that this user made.
 fn seal(key: &SealKey, clone: &GitClone, folder: &Folder) -> io::Result<Vec<u8>> {
     let opened = File::from(folder.as_fd().try_clone_to_owned()?);
     Ok(key.derive("copies", &place_of_file(&opened, || clone.common.join(name_of(clone, key)))?).line(b""))

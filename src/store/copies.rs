@@ -51,7 +51,6 @@ pub(crate) struct TreeEntry {
 }
 
 impl Store {
-    /// Returns the path of the copy of a file, below the folder of the copies.
     fn copy_of(&self, path: &str) -> Option<String> {
         if path.starts_with("journal/") || path.starts_with("archive/journal/") {
             return Some(path.to_owned());
@@ -196,7 +195,6 @@ impl Store {
         self.git_clone().is_some() && self.user_key.has_folders()
     }
 
-    /// Returns whether an attempt was removed for good.
     fn is_forgotten(&self, path: &str) -> bool {
         let live = live_path(path);
         let parent = self.copies().and_then(|copies| Ok(copies.parent(&live)?.0));
@@ -245,7 +243,6 @@ impl Store {
     }
 }
 
-/// Returns the path that an attempt has when it is live and has a file.
 fn live_path(path: &str) -> String {
     path.strip_prefix("archive/").unwrap_or(path).replacen(COPIES, "journal", 1)
 }

@@ -157,7 +157,6 @@ impl LogFilter {
         }
     }
 
-    /// Returns whether a chosen row may still be refused, besides by its time.
     fn needs_head(&self) -> bool {
         let n_names = [&self.task_id, &self.run_id, &self.feature].into_iter().flatten().count();
         // Not all rows near a feature belong to it.

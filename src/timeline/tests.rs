@@ -66,7 +66,6 @@ fn write(root: &Path, area: &str, file: &File) {
     fs::write(folder.join(format!("{number:04}.md")), format!("{text}{more}---\n\n{body}")).unwrap();
 }
 
-/// Returns the ids of a log, without the folder.
 fn ids(log: &Log) -> Vec<String> {
     log.attempts.iter().map(|attempt| attempt.id.as_str().trim_start_matches("journal/").to_owned()).collect()
 }

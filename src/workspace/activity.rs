@@ -189,7 +189,6 @@ mod tests {
         std::mem::take(&mut *told.lock().unwrap())
     }
 
-    /// Returns the reports of one kind of work.
     fn of(told: &[Activity], work: Work) -> Vec<(Step, usize, Option<usize>)> {
         let of = told.iter().filter(|activity| activity.work == work);
         of.map(|activity| (activity.step, activity.done, activity.total)).collect()

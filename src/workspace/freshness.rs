@@ -165,7 +165,6 @@ impl Workspace {
         answer(views, snapshot)
     }
 
-    /// Returns the current entries of an area, without the cache.
     fn view_anew(&self, area: Area) -> Result<View> {
         if let Some(view) = self.store.cache_lock().and_then(|lock| self.commit(&lock, area, true).ok()) {
             return Ok(view);

@@ -196,16 +196,13 @@ fn a_read_only_memory_is_read() {
     knowledge/kept  Kept  [a]
     exit 0
     warning[cache]: `cache/` cannot be written, so every search reads all files and indexes them in memory
-     |
-     = help: make `.ralph/cache` a folder that you can write to
+    hint: make `.ralph/cache` a folder that you can write to
 
     warning[entries]: `knowledge/`, `journal/`, `archive/` cannot be written, so entries there can only be read
-     |
-     = help: if that is not intended, check the owner of `.ralph/` and how it is mounted
+    hint: if that is not intended, check the owner of `.ralph/` and how it is mounted
 
     error[state]: `state/` cannot be written, so no command can change anything
-     |
-     = help: make `.ralph/state` a folder that you can write to
+    hint: make `.ralph/state` a folder that you can write to
 
     1 error, 2 warnings in 1 file
     exit 1

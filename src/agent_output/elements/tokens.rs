@@ -324,7 +324,6 @@ fn is_suggestions_heading(line: &str) -> bool {
     name.len() < line.trim().len() && name.trim() == SUGGESTIONS_HEADING
 }
 
-/// Returns the element whose opening tag is at the start of a text.
 fn opens(text: &str) -> Option<&'static ReportElement> {
     let (element, rest) = named(text.strip_prefix('<')?)?;
     rest.starts_with(|next: char| next.is_whitespace() || matches!(next, '>' | '/')).then_some(element)
@@ -390,7 +389,6 @@ fn attribute_value(text: &str) -> Option<(&str, &str)> {
     Some(text.split_at(end))
 }
 
-/// Returns the part of a text in which a tag may end.
 fn limited(text: &str) -> &str {
     &text[..floor(text, MAX_TAG)]
 }

@@ -227,7 +227,6 @@ fn unfenced(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Returns the line that states the error.
 fn error(what: &str, text: &str, allowed: &[String]) -> String {
     // Redaction comes before any cut, which could leave half a secret.
     let what = command_line(&redact(start(what), allowed));
@@ -251,7 +250,6 @@ fn telling(text: &str) -> Cow<'_, str> {
     Cow::Owned(format!("{code}\n{}", start(text.trim_end().lines().next_back().unwrap_or_default())))
 }
 
-/// Returns whether a line is only an exit code.
 fn is_exit_code(line: &str) -> bool {
     let code = line.trim().to_ascii_lowercase();
     code.strip_prefix("exit code").is_some_and(|code| code.trim().parse::<i32>().is_ok())

@@ -64,7 +64,6 @@ impl ClientStream for Claude {
         Ok(())
     }
 
-    /// Returns the figures so far. Only results have a cost.
     fn spending(&self) -> AgentSpending {
         self.figures().spending
     }

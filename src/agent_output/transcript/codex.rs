@@ -189,7 +189,6 @@ fn item(item: &Object<'_>, builder: &mut TranscriptBuilder) -> Result<(), String
     Ok(())
 }
 
-/// Returns the message of an error.
 fn message(error: Field<'_>) -> String {
     bare(json::object(error).text("message").or_else(|| json::text(error)).unwrap_or_default())
 }

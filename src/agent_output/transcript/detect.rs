@@ -70,7 +70,6 @@ impl Detecting {
         self.verdict()
     }
 
-    /// Returns the format according to the examined lines.
     fn verdict(&self) -> Format {
         let is_json = self.n_objects * 2 > self.n_lines && !self.has_fence;
         self.majority().unwrap_or(if is_json { Format::Unknown } else { Format::Text })

@@ -24,7 +24,6 @@ pub(super) fn lines(text: &str) -> Option<String> {
     (n_messages >= ENOUGH).then_some(lines)
 }
 
-/// Returns the lines of a message, of which only the agent's have some.
 fn lines_of<'a>(info: &Object<'_>, parts: impl Iterator<Item = Field<'a>>) -> String {
     if !info.is("role", "assistant") {
         return String::new();

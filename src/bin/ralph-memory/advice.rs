@@ -261,7 +261,6 @@ pub(crate) fn bug() -> String {
     format!("this is a bug in {ISSUES}; please report it with the command that you ran")
 }
 
-/// Returns the error of the system behind one that says more.
 fn cause_of(error: &io::Error) -> Option<&io::Error> {
     error.get_ref()?.source()?.downcast_ref()
 }

@@ -37,8 +37,8 @@ pub(crate) const ERROR: Style = AnsiColor::Red.on_default().bold();
 pub(crate) const GOOD: Style = AnsiColor::Green.on_default();
 /// What needs attention, but is not a failure.
 const ATTENTION: Style = AnsiColor::Yellow.on_default();
-const WARNING: Style = AnsiColor::Yellow.on_default().bold();
-const HINT: Style = AnsiColor::Cyan.on_default().bold();
+pub(crate) const WARNING: Style = AnsiColor::Yellow.on_default().bold();
+pub(crate) const HINT: Style = AnsiColor::Cyan.on_default().bold();
 
 /// The two outputs, and their form.
 #[expect(clippy::struct_excessive_bools, reason = "each is independent of the others")]

@@ -151,13 +151,11 @@ impl HintSource<'_> {
         files.iter().filter(|file| !self.renames.iter().any(|(old, _)| old == named_file(file))).cloned().collect()
     }
 
-    /// Returns the attempt of a row, with what solved it.
     fn failed(&self, row: &Hint, solved: Option<(Id, Attempt)>) -> Option<FailedAttempt> {
         let (id, attempt) = self.attempt(row)?;
         Some(FailedAttempt { id, attempt, solved })
     }
 
-    /// Returns the first success at the task of a failed attempt after it.
     fn success_after(&self, row: &Hint) -> Option<(Id, Attempt)> {
         self.attempt(success_after(&self.table.rows(row.task), row)?)
     }

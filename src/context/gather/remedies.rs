@@ -59,12 +59,10 @@ impl CurrentFailure {
     }
 }
 
-/// Returns the task in whose scopes an entry must be.
 fn asking(id: Option<String>, feature: Option<String>) -> Task {
     Task { id, feature, ..Task::default() }
 }
 
-/// Returns what is known about a failure, with the title of its task.
 fn described(title: &str, attempt: &Attempt) -> String {
     let sections = &attempt.sections;
     let parts = [title, attempt.error_line().unwrap_or_default(), &sections.why_failed, &sections.retry_suggestion];

@@ -117,7 +117,6 @@ fn warning(attempts: &[NumberedAttempt]) -> &'static str {
     }
 }
 
-/// Returns how much an attempt says.
 fn account(past: &NumberedAttempt) -> Account {
     past.attempt.head.account_of(&past.attempt.sections)
 }

@@ -99,12 +99,10 @@ impl ContextDraft<'_> {
         section.rendered(room)
     }
 
-    /// Returns the room for a section's text, without the line break after it.
     fn room(&self, amount: usize) -> Budget {
         self.budget.with(amount).beside(self.budget.cost("\n"))
     }
 
-    /// Returns what a section costs, with the line break after it.
     fn cost(&self, section: &Section) -> usize {
         if section.rendered.is_empty() { 0 } else { self.budget.cost(&section.rendered) + self.budget.cost("\n") }
     }

@@ -146,7 +146,6 @@ fn folded(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Returns the text line by line, without its outer blank lines.
 fn lines(text: &str) -> String {
     let text = text.replace("\r\n", "\n");
     for_terminal(&defuse(text.trim_matches('\n').trim_end()))

@@ -65,7 +65,6 @@ fn error_bullet(error: &ErrorLine, material: &Material, shown: &[Id], above: &st
     Some(format!("- **Recurring error:** this error has occurred in {n_iterations} previous {noun}{which}\n"))
 }
 
-/// Returns the lines above that describe one attempt.
 fn of_attempt(above: &str, number: usize) -> impl Iterator<Item = &str> {
     let heading = format!("### Attempt {number} (");
     above.lines().skip_while(move |line| !line.starts_with(&heading)).skip(1).take_while(|line| !line.starts_with('#'))
@@ -81,7 +80,6 @@ fn is_in_warning(error: &ErrorLine, material: &Material) -> bool {
     says_same && error.attempts.len() == 2 && newest.is_some_and(|past| is_failure(&past.id))
 }
 
-/// Returns the files that the attempts above list.
 fn named(above: &str) -> HashSet<&str> {
     let lists = above.lines().filter_map(|line| line.strip_prefix("- **Files involved:** "));
     lists.flat_map(|list| without_count(list).split(", ")).collect()

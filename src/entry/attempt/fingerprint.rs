@@ -161,7 +161,6 @@ fn folded(word: &str) -> String {
     kept
 }
 
-/// Returns whether a word is a path, or a place in a file.
 fn is_path(word: &str) -> bool {
     let has_name = word.contains(char::is_alphanumeric);
     let is_place = word

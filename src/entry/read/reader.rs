@@ -220,7 +220,6 @@ impl EntryReader<'_> {
     }
 }
 
-/// Returns a text, a number or a truth value as text.
 fn scalar(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),

@@ -208,7 +208,6 @@ impl Heads {
         head
     }
 
-    /// Returns the record of a row.
     fn record<'a>(&'a self, window: &'a mut Window, row: &Row) -> Option<&'a [u8]> {
         let (at, len) = (row.head_at as usize, row.head_len as usize);
         if row.has(FRESH) {

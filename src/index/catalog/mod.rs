@@ -63,7 +63,6 @@ pub enum Area {
 }
 
 impl Area {
-    /// Returns the folders, by path.
     fn roots(self) -> [&'static str; 3] {
         match self {
             Area::Live => ["journal", COPIES, "knowledge"],
@@ -429,7 +428,6 @@ impl Catalog {
     }
 }
 
-/// Returns a time as file stats have it.
 fn nanoseconds(time: SystemTime) -> i64 {
     match time.duration_since(UNIX_EPOCH) {
         Ok(since) => i64::try_from(since.as_nanos()).unwrap_or(i64::MAX),

@@ -6,11 +6,11 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use chrono::{DateTime, Utc};
 use serde::Serialize;
 
-use super::usage::usage;
 use crate::entry::{EntrySummary, Head, Id, Kind, Scope, is_ahead};
 use crate::error::Problem;
-use crate::index::catalog::Area;
-use crate::journal::history::Usage;
+use crate::index::catalog::{Area, Catalog};
+use crate::journal;
+use crate::journal::history::{self, Usage};
 use crate::search::retrieve::superseded;
 use crate::text::{choice, fold, has_tag, is_same_name, without_accents};
 use crate::workspace::Workspace;
@@ -324,4 +324,14 @@ fn is_useless(useless: Useless, usage: Option<&Usage>) -> bool {
         Useless::Unused => usage.is_none(),
         Useless::NeverHelped => usage.is_some_and(|usage| usage.never_helped),
     }
+}
+
+/// Returns the usage of all entries that were included in a context.
+pub(crate) fn usage(workspace: &Workspace) -> HashMap<Id, Usage> {
+    all_usage(workspace.now(), &[&workspace.catalog(Area::Live), &workspace.catalog(Area::Archive)])
+}
+
+/// Does what [`usage()`] does with entries that are read already. Archived attempts count as well.
+pub(super) fn all_usage(now: DateTime<Utc>, catalogs: &[&Catalog]) -> HashMap<Id, Usage> {
+    history::usage(journal::light_summaries(now, catalogs).iter())
 }

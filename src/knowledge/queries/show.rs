@@ -5,7 +5,7 @@ use std::cell::LazyCell;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::usage::all_usage;
+use super::list::all_usage;
 use super::view::{EntryLink, EntryView};
 use crate::entry::knowledge::timestamp;
 use crate::entry::{self, Entry, EntryNames, EntrySummary, Head, Id, Kind, NamedEntry, frontmatter};

@@ -28,7 +28,6 @@ fn renamed() -> (tempfile::TempDir, Memory) {
     (folder, memory)
 }
 
-/// Returns the files of knowledge with their texts.
 fn texts(memory: &Memory) -> Vec<(String, String)> {
     let files = fs::read_dir(memory.root().join(".ralph/knowledge")).unwrap().map(|file| file.unwrap().path());
     let files = files.filter(|path| path.is_file());

@@ -330,7 +330,6 @@ impl Embedder {
     }
 }
 
-/// Returns the hashes of the texts of files.
 fn contents_of(files: &[EntryChunks]) -> impl Iterator<Item = u64> {
     files.iter().flat_map(|file| &file.chunks).map(|chunk| chunk.content)
 }

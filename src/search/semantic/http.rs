@@ -79,7 +79,6 @@ impl TimeLimit {
         TimeLimit { limit, started: (timeouts == Timeouts::Query).then(Instant::now) }
     }
 
-    /// Returns how long the next request may take.
     fn left(&self) -> Result<Duration, RequestError> {
         let spent = self.started.map_or(Duration::ZERO, |started| started.elapsed());
         let left = Duration::from_millis(self.limit).saturating_sub(spent);
@@ -244,7 +243,6 @@ fn error_message(text: &[u8]) -> String {
     first_line(error.map_or(text, str::as_bytes))
 }
 
-/// Returns the first line of a text, cut.
 fn first_line(text: &[u8]) -> String {
     let text = String::from_utf8_lossy(text);
     let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("no message");

@@ -252,7 +252,6 @@ fn live(embedded: &EmbeddedFiles) -> impl Iterator<Item = &EntryChunks> {
     embedded.files.iter().filter(|file| !file.path.starts_with("archive/"))
 }
 
-/// Returns the entries that are expired or replaced.
 fn outdated(workspace: &Workspace, live: &Catalog) -> HashSet<Id> {
     let now = workspace.now();
     let mut outdated = superseded(&[live], now);
@@ -260,7 +259,6 @@ fn outdated(workspace: &Workspace, live: &Catalog) -> HashSet<Id> {
     outdated
 }
 
-/// Returns the ids and the fingerprints of the entries.
 fn fingerprints(embedded: &EmbeddedFiles) -> Vec<(String, u64)> {
     live(embedded).map(|file| (file.id.to_string(), file.fingerprint)).collect()
 }

@@ -350,7 +350,6 @@ fn is_here(workspace: &Workspace, live: &Catalog, id: &Id, number: u32, content:
     live.row_of_id(id).is_some_and(|row| has_text(workspace, live, row, number, content))
 }
 
-/// Returns whether the text of a chunk has this hash.
 fn has_text(workspace: &Workspace, catalog: &Catalog, row: RowId, number: u32, content: u64) -> bool {
     let file = EntryChunks::read(workspace, &catalog.path(row));
     file.is_some_and(|file| file.chunks.get(number as usize).is_some_and(|chunk| chunk.content == content))

@@ -93,7 +93,6 @@ fn at_each_step(check: impl Fn(Abilities, WriteStep, &dyn Fn(&Path), &str)) {
     }
 }
 
-/// Returns what acts at one step.
 fn at(step: WriteStep, act: impl Fn()) -> impl FnMut(WriteStep) {
     move |now| {
         if now == step {
@@ -267,7 +266,6 @@ fn a_private_file_is_never_readable_by_others() {
     assert_eq!(modes, [0o600, 0o600]);
 }
 
-/// Returns an access control list that lets one more user read.
 #[cfg(all(target_os = "linux", not(feature = "portable")))]
 fn access_list() -> Vec<u8> {
     let entry =

@@ -26,7 +26,6 @@ fn create(store: &Store, name: &str) {
     store.create(&lock, &format!("knowledge/{name}.md"), b"a").unwrap();
 }
 
-/// Returns the numbers of the operations, the newest first.
 fn numbers(store: &Store) -> Vec<u64> {
     store.operations().unwrap().iter().map(|operation| operation.head.number).collect()
 }

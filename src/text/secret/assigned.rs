@@ -86,7 +86,6 @@ fn is_secret(kind: ValueKind, value: &str) -> bool {
     }
 }
 
-/// Returns the whole value, of which only the beginning was examined.
 fn whole(text: &str, value: Range<usize>) -> Range<usize> {
     if value.len() + 4 < MAX_VALUE {
         return value;

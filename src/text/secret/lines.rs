@@ -127,7 +127,6 @@ mod tests {
     use super::super::redact;
     use super::*;
 
-    /// Returns what is shown after each line, and after the end.
     fn shown(text: &str) -> Vec<Vec<String>> {
         let mut lines = LineRedactor::new(&[]);
         let mut shown: Vec<Vec<String>> = text.lines().map(|line| lines.push(line)).collect();

@@ -77,7 +77,6 @@ fn kind_of_name(word: &str, before: &str) -> Option<ValueKind> {
     is_key.then_some(ValueKind::Key)
 }
 
-/// Returns whether a text of words has this one.
 fn has_word(words: &str, word: &str) -> bool {
     words.split(' ').any(|own| own == word)
 }

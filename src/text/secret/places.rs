@@ -236,7 +236,6 @@ fn identified_by(text: &str, at: usize, end: usize) -> Option<(&'static str, Ran
     (is_identified && is_quoted && is_statement()).then(|| some(text, word(text, start))).flatten()
 }
 
-/// Returns whether the line that ends here calls curl.
 fn is_of_curl(before: &str) -> bool {
     let window = super::before(before, before.len());
     let line = window.rsplit('\n').next().unwrap_or_default();

@@ -243,7 +243,6 @@ fn index() -> &'static Index {
     })
 }
 
-/// Returns the place of a bit for three bytes.
 fn start_of(bytes: [u8; 3]) -> (usize, u64) {
     let [first, second, third] = bytes.map(usize::from);
     let hash = (first * 31 + second) * 31 + third;

@@ -42,7 +42,6 @@ pub(super) fn is_key(value: &str, is_sure: bool) -> bool {
     has_digits && is_mixed && entropy(value) >= least && !is_words(value)
 }
 
-/// Returns how often the letters switch between lower case and upper case.
 fn turns(value: &str) -> usize {
     let is_turn = |one: u8, other: u8| {
         one.is_ascii_lowercase() && other.is_ascii_uppercase() || one.is_ascii_uppercase() && other.is_ascii_lowercase()
@@ -167,7 +166,6 @@ fn is_word(part: &str) -> bool {
     is_spelled && (is_one_case || n_turns * 3 <= letters.len())
 }
 
-/// Returns the longest run of consonants.
 fn longest_cluster(letters: &str) -> usize {
     letters.split(|letter: char| "aeiouyAEIOUY".contains(letter)).map(str::len).max().unwrap_or_default()
 }

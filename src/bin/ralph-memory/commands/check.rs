@@ -24,7 +24,7 @@ pub(crate) struct CheckArgs {
     /// Exit with code 1 for warnings as well
     #[arg(long)]
     strict: bool,
-    /// For a person, for a program, or annotations on GitHub; `--json` means `json`
+    /// For a person, or as annotations on GitHub
     #[arg(long, value_enum, default_value = "human")]
     format: CheckFormat,
     /// First fix what needs no decision: merge conflicts in times, tags and aliases, remove leftovers of a crash, rebuild
@@ -40,7 +40,6 @@ pub(crate) struct CheckArgs {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum CheckFormat {
     Human,
-    Json,
     Github,
 }
 
@@ -57,7 +56,16 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &CheckArgs) -> anyho
     checked.problems.iter_mut().for_each(|problem| problem.hint = ui.hinted(&problem.hint).into());
     let problems = &checked.problems;
     check_whole(problems)?;
-    match if ui.json { CheckFormat::Json } else { args.format } {
+    match args.format {
+        _ if ui.json => {
+            let mut counts = serde_json::to_value(checked.total)?;
+            counts["files"] = checked.files.into();
+            let mut answer = json!({ "counts": counts, "ok": checked.ok });
+            if args.fix {
+                answer["fixed"] = serde_json::to_value(&fixed)?;
+            }
+            ui.json(answer, problems)?;
+        }
         CheckFormat::Human if args.diff.is_some() => {
             problems
                 .iter()
@@ -71,15 +79,6 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &CheckArgs) -> anyho
             }
             let mut lines = memory.source_lines();
             report::human(ui.out, &checked, &mut |path, line| lines.line(path, line), ui.out_colour)?;
-        }
-        CheckFormat::Json => {
-            let mut counts = serde_json::to_value(checked.total)?;
-            counts["files"] = checked.files.into();
-            let mut answer = json!({ "counts": counts, "ok": checked.ok });
-            if args.fix {
-                answer["fixed"] = serde_json::to_value(&fixed)?;
-            }
-            ui.json(answer, problems)?;
         }
         CheckFormat::Github => report::github(ui.out, problems)?,
     }

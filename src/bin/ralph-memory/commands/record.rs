@@ -91,7 +91,6 @@ pub(crate) struct RecordArgs {
 }
 
 impl RecordArgs {
-    /// Returns the task that the options name.
     fn task(&self) -> Option<Task> {
         let title = self.task.as_ref().filter(|title| !title.trim().is_empty());
         if title.is_none() && self.task_id.is_none() {
@@ -175,7 +174,6 @@ fn record_kept(memory: &Memory, kept: KeptAttempt, args: &RecordArgs) -> anyhow:
     })
 }
 
-/// Returns what to do with a saved attempt that has no iteration.
 fn saved_hint(root: &Path, kept: &Path) -> String {
     format!("{} records it; delete the file to discard it", record_command(root, kept))
 }

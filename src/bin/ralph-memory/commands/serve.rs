@@ -83,7 +83,6 @@ fn already_running(ui: &mut Ui<'_>, memory: &Memory, first: &PageServer, opens: 
     Ok(Exit::Done)
 }
 
-/// Returns a listener on this machine's own interface.
 fn listen(port: Option<u16>) -> anyhow::Result<TcpListener> {
     let bind = |port| TcpListener::bind((Ipv4Addr::LOCALHOST, port));
     match port {

@@ -141,7 +141,6 @@ pub(crate) fn outcomes(totals: &AttemptTotals) -> String {
     outcomes.collect::<Vec<_>>().join(", ")
 }
 
-/// Returns the success rate in percent.
 fn rate(totals: &AttemptTotals) -> String {
     totals.success_rate.map_or_else(|| "-".to_owned(), |rate| format!("{:.0}%", rate * 100.0))
 }

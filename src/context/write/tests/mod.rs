@@ -62,7 +62,6 @@ fn status() -> Status {
     }
 }
 
-/// Returns a warning at the threshold of three.
 fn stuck() -> Stuck {
     Stuck { threshold: 3, same_error: false, tree_seen: false, failed_with: Vec::new(), tell_person: false }
 }

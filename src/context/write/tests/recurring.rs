@@ -23,7 +23,6 @@ fn attempts(said: &[(&str, &[&str])]) -> Vec<NumberedAttempt> {
     said.iter().enumerate().map(attempt).collect()
 }
 
-/// Returns the status of a context that says this.
 fn status_of(material: &Material, characters: usize) -> String {
     let material = Material { n_attempts: material.attempts.len(), ..material.clone() };
     let context = build(&material, default_budget(characters, &material.instructions), 500);

@@ -216,12 +216,10 @@ fn changed(members: &[&Learning], now: DateTime<Utc>) -> Option<String> {
     edit::apply(&newest.text, &changes).and_then(|new| written::signed(&newest.text, new, false)).ok()
 }
 
-/// Returns the names by which links mean an entry, besides its ids.
 fn names(head: &Head) -> impl Iterator<Item = &String> {
     [&head.title].into_iter().chain(&head.aliases)
 }
 
-/// Returns a body without a heading at its beginning that is its title.
 fn without_title<'b>(body: &'b str, title: &str) -> &'b str {
     let bare = body.trim_start();
     let (first, rest) = bare.split_once('\n').unwrap_or((bare, ""));

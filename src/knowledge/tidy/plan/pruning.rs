@@ -143,7 +143,6 @@ fn with_replaced<'a>(live: &[&'a LiveEntry], superseded: &ReplacedBy, reasons: &
     }
 }
 
-/// Returns whether a time lies so many days back.
 fn is_past(time: DateTime<Utc>, days: u32, now: DateTime<Utc>) -> bool {
     time.checked_add_signed(TimeDelta::days(days.into())).is_some_and(|end| end <= now)
 }
@@ -225,7 +224,6 @@ mod tests {
         LiveEntry { head: Head { category: Some("hint".into()), importance, ..item.head }, ..item }
     }
 
-    /// Returns as many events as a project may have.
     fn hints(importance: u8) -> impl Iterator<Item = LiveEntry> {
         (0..30).map(move |number| hint(&format!("event-{number}"), importance))
     }

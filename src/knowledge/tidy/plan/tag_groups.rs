@@ -76,7 +76,6 @@ fn prefix(set: &[u32], size: usize) -> &[u32] {
     &set[..set.len() + 1 - n_shared]
 }
 
-/// Returns whether both have half of all their tags.
 fn are_alike(one: &[u32], other: &[u32]) -> bool {
     let n_shared = one.iter().filter(|tag| other.binary_search(tag).is_ok()).count();
     n_shared * 3 >= one.len() + other.len()
@@ -100,7 +99,6 @@ fn gather(list: &mut Vec<Vec<usize>>, group: usize, joined: &mut DisjointSets) {
 struct DisjointSets(Vec<usize>);
 
 impl DisjointSets {
-    /// Returns the set that represents the group of a set.
     fn group(&mut self, mut at: usize) -> usize {
         while self.0[at] != at {
             self.0[at] = self.0[self.0[at]];

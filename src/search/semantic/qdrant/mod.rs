@@ -158,7 +158,6 @@ impl QdrantClient {
         self.settings.share_text
     }
 
-    /// Returns the collection of all features, or of the entries without one.
     fn collection(&self) -> &str {
         &self.settings.collection.name
     }
@@ -285,14 +284,12 @@ fn without_latest(model: &str) -> &str {
     model.strip_suffix(":latest").unwrap_or(model)
 }
 
-/// Returns the name of a feature's own collection.
 fn collection_of(feature: &str) -> String {
     let hash = Sha256::digest(feature.as_bytes());
     let first = hash.iter().take(8).fold(0_u64, |number, byte| number << 8 | u64::from(*byte));
     format!("{FEATURE}{first:016x}")
 }
 
-/// Returns whether a name is that of a feature's own collection.
 fn is_of_feature(name: &str) -> bool {
     let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
     name.strip_prefix(FEATURE).is_some_and(|digits| digits.len() == 16 && digits.bytes().all(is_digit))

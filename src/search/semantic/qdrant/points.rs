@@ -367,7 +367,6 @@ struct ChunkQuery {
     best: BestByEntry,
 }
 
-/// Returns the best first, then by id.
 fn sorted(found: BestByEntry) -> Vec<PointMatch> {
     let mut found: Vec<PointMatch> = found.into_values().collect();
     found.sort_by(|one, other| other.score.total_cmp(&one.score).then_with(|| one.entry.cmp(&other.entry)));
@@ -403,7 +402,6 @@ fn batches<'a>(points: &'a [&'a Point]) -> impl Iterator<Item = &'a [&'a Point]>
     })
 }
 
-/// Returns about how many bytes a request has for a point, and no less.
 fn n_bytes_of(point: &Point) -> usize {
     let shown = point.shown.iter().flatten().map(|text| 2 * text.len()).sum::<usize>();
     point.vector.len() * NUMBER_BYTES + point.words.len() * WORD_BYTES + shown + POINT_BYTES

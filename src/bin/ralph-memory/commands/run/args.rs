@@ -204,7 +204,6 @@ impl RunSettings {
     }
 }
 
-/// Returns the options that are given, by name.
 fn fields(settings: &RunSettings) -> Map<String, Value> {
     let Ok(Value::Object(mut fields)) = serde_json::to_value(settings) else { return Map::new() };
     fields.retain(|_, value| !matches!(value, Value::Null | Value::Bool(false)));

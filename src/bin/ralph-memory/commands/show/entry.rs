@@ -72,7 +72,6 @@ fn head(ui: &mut Ui<'_>, entry: &EntryView) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Returns what was wrong with the report of an attempt.
 fn problems(refused: &serde_json::Value) -> String {
     let refused = refused.as_array().into_iter().flatten().filter_map(serde_json::Value::as_str);
     refused.collect::<Vec<_>>().join("; ")

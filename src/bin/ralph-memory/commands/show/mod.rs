@@ -77,7 +77,6 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &ShowArgs) -> anyhow
     }
 }
 
-/// Returns whether an attempt is in progress.
 fn is_open(memory: &Memory, attempt: Option<&(&str, u32, Id)>) -> bool {
     let is_live = |run: &str, number: u32| {
         memory.run(run).is_some_and(|view| view.live.iter().any(|live| live.iteration == Some(number)))

@@ -113,7 +113,6 @@ fn streak(streak: u32) -> String {
     format!("{} without success", counted(streak as usize, "attempt", "attempts"))
 }
 
-/// Returns a link to a task.
 fn task_link(id: Option<&str>, name: &str) -> Markup {
     let shown = if name.trim().is_empty() { id.unwrap_or_default() } else { name };
     html! { @if let Some(id) = id { (named_link("task", id, shown)) } @else { (isolated(&title(shown))) } }
@@ -148,7 +147,6 @@ fn attempt_table(caption: &str, attempts: &[AttemptView]) -> Markup {
     table(caption, &headings, attempts.iter().map(row))
 }
 
-/// Returns a value, or a dash.
 fn optional(value: Option<String>) -> Markup {
     html! {
         @if let Some(value) = value { (isolated(&value)) }

@@ -213,7 +213,6 @@ pub(super) fn entry(context: &PageContext<'_>, fields: &PageFields) -> anyhow::R
     Ok(HtmlPage { title: short, part, main, is_live: false })
 }
 
-/// Returns the entries to which the links of the text lead.
 fn targets(entry: &EntryView) -> Targets {
     entry.links.iter().filter_map(|link| Some((link.text.clone(), link.id.clone()?))).collect()
 }
