@@ -106,8 +106,7 @@ impl RecordArgs {
 
     /// Returns whether an option states more about the attempt than its text does.
     fn says_how_it_ended(&self) -> bool {
-        let RecordArgs { outcome, model, agent_exit, verify_exit, .. } = self;
-        outcome.is_some() || model.is_some() || agent_exit.is_some() || verify_exit.is_some()
+        self.allows_silence() || self.model.is_some() || self.agent_exit.is_some()
     }
 }
 

@@ -33,13 +33,14 @@ pub(crate) fn human(
             Severity::Warning => (WARNING, "warning"),
             Severity::Notice => (HINT, "notice"),
         };
-        let of_memory = problem.path == ".ralph/";
-        let message = if of_memory { problem.message.to_string() } else { problem.to_string() };
+        let line = problem.line.and_then(|line| Some((line, source_line(&problem.path, line)?)));
+        let names_file = line.is_none() && problem.path != ".ralph/";
+        let message = if names_file { problem.to_string() } else { problem.message.to_string() };
         let label = paint(colour, style, &format!("{label}[{}]:", problem.code));
         writeln!(out, "{label} {}", one_line(&message))?;
-        if let Some(line) = problem.line
-            && let Some(text) = source_line(&problem.path, line)
-        {
+        if let Some((line, text)) = line {
+            let column = problem.column.map(|column| format!(":{column}")).unwrap_or_default();
+            writeln!(out, "  --> {}:{line}{column}", one_line(&problem.path))?;
             writeln!(out, "  {line} | {}", for_terminal(&excerpt(&text, problem.column)))?;
         }
         writeln!(out, "{} {}\n", paint(colour, HINT, "hint:"), one_line(&problem.hint))?;
@@ -92,7 +93,8 @@ mod tests {
     fn a_problem_has_its_place_and_its_line() {
         let at = |place| format!("error[some-code]: .ralph/knowledge/a.md{place}: what is wrong\n");
         let error = |line, column| problem(Severity::Error, line, column);
-        check(error(12, 8), Some("title: *x"), &(at(":12:8") + "  12 | title: *x\n"));
+        let shown = "error[some-code]: what is wrong\n  --> .ralph/knowledge/a.md:12:8\n  12 | title: *x\n";
+        check(error(12, 8), Some("title: *x"), shown);
         // The file may be gone, or may not be one that is read.
         check(error(4, 2), None, &at(":4:2"));
         check(error(0, 0), None, &at(""));
