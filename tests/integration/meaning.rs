@@ -489,7 +489,7 @@ fn a_missing_model_is_named() {
     assert!(message.contains("it answered 404: model \"mxbai-embed-large\" not found"), "{message}");
     assert_eq!(hint, "run `ollama pull mxbai-embed-large`");
     let checked = with_model(scene.with(&["check"]), "mxbai-embed-large");
-    for text in ["RAG: off", "help: run `ollama pull mxbai-embed-large`"] {
+    for text in ["RAG: off", "hint: run `ollama pull mxbai-embed-large`"] {
         assert!(checked.stdout.contains(text), "{checked}");
     }
     // With its tag it is the same as without.

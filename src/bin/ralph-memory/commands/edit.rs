@@ -104,23 +104,41 @@ fn confirm_all(ui: &mut Ui<'_>, memory: &Memory, ids: &[Id], changes: &EntryChan
 fn edit(ui: &mut Ui<'_>, memory: &Memory, id: &Id, own: &str) -> anyhow::Result<()> {
     let mut old = memory.text(id)?;
     old.by = writer(None);
-    let editor = editor(&memory.root().join(old.path.as_str()))?;
+    let file = memory.root().join(old.path.as_str());
+    let editor = editor(&file)?;
     let kept = memory.keep_text(&mut old)?;
-    let edited = edit_file(ui, memory, &old, &editor, own);
-    let is_logged = match edited.as_ref().map_err(|error| error.downcast_ref()) {
-        Err(Some(Error::Io { .. } | Error::Locked { .. })) => is_unchanged(memory, &old),
-        _ => true,
-    };
-    if is_logged {
+    let edited = edit_file(ui, memory, &old, &editor);
+    let Err(Some(error)) = edited.as_ref().map_err(|error| error.downcast_ref()) else {
         kept.remove();
-    } else {
-        ui.warn(&format!("`ralph-memory restore{own} {id}` brings back the old text"));
-    }
+        return edited;
+    };
+    let is_unchanged = memory.text(id).is_ok_and(|now| now.text == old.text);
+    let message = match error {
+        Error::InvalidEdit { .. } if is_unchanged => {
+            format!("the old text is restored; `ralph-memory undo{own}` brings back yours")
+        }
+        Error::InvalidEdit { .. } => {
+            "your text stays in the file, because another command changed the entry, too".to_owned()
+        }
+        Error::Io { path, .. } | Error::Conflict { path, .. } | Error::OutsideRoot { path } if *path == file => {
+            format!("once the place is free, `ralph-memory undo{own}` brings back the old text")
+        }
+        _ if !is_unchanged => {
+            ui.warn(&format!("`ralph-memory restore{own} {id}` brings back the old text"));
+            return edited;
+        }
+        _ => {
+            kept.remove();
+            return edited;
+        }
+    };
+    ui.warn(&message);
+    kept.remove();
     edited
 }
 
 /// Runs the editor until it leaves a text that is valid, or the person gives up.
-fn edit_file(ui: &mut Ui<'_>, memory: &Memory, old: &EntryText, editor: &str, own: &str) -> anyhow::Result<()> {
+fn edit_file(ui: &mut Ui<'_>, memory: &Memory, old: &EntryText, editor: &str) -> anyhow::Result<()> {
     loop {
         let ended = run_editor(ui, editor, &memory.root().join(&old.path))?;
         let asks = !ui.json && io::stdin().is_terminal() && io::stderr().is_terminal();
@@ -131,45 +149,19 @@ fn edit_file(ui: &mut Ui<'_>, memory: &Memory, old: &EntryText, editor: &str, ow
                 return Err(UsageError::new("nothing was changed", "edit the entry again").into());
             }
         }
-        let error = match edited {
-            Ok(edited) => return Ok(show_written(ui, &edited)?),
+        let edited = match edited {
             Err(Error::InvalidEdit { problems, .. }) if asks => {
                 ui.problems(&problems);
                 if ui.confirm("edit again? Otherwise, the old text is restored.")? {
                     continue;
                 }
-                match memory.edited(old, true) {
-                    // Somebody corrected it meanwhile.
-                    Ok(edited) => return Ok(show_written(ui, &edited)?),
-                    Err(error) => error,
-                }
+                // Somebody may have corrected it meanwhile.
+                memory.edited(old, true)
             }
-            Err(error) => error,
+            edited => edited,
         };
-        say_kept(ui, memory, old, &error, own);
-        return Err(error.into());
+        return Ok(show_written(ui, &edited?)?);
     }
-}
-
-fn is_unchanged(memory: &Memory, old: &EntryText) -> bool {
-    memory.text(&old.id).is_ok_and(|now| now.text == old.text)
-}
-
-/// Says where the text is that the file does not have.
-fn say_kept(ui: &mut Ui<'_>, memory: &Memory, old: &EntryText, error: &Error, own: &str) {
-    let message = match error {
-        Error::InvalidEdit { .. } if is_unchanged(memory, old) => {
-            format!("the old text is restored; `ralph-memory undo{own}` brings back yours")
-        }
-        Error::InvalidEdit { .. } => {
-            "your text stays in the file, because another command changed the entry, too".to_owned()
-        }
-        Error::Conflict { .. } | Error::OutsideRoot { .. } => {
-            format!("once the place is free, `ralph-memory undo{own}` brings back the old text")
-        }
-        _ => return,
-    };
-    ui.warn(&message);
 }
 
 /// Returns the person's editor: a command line for the shell, as for git.
