@@ -6,7 +6,7 @@ use std::ops::Deref;
 use serde::{Deserialize, Serialize};
 
 use crate::text::secret;
-use crate::text::{choice, floor};
+use crate::text::{choice, floor, for_line};
 
 /// The limit of a message, in bytes: several lines of a terminal. Messages quote values of files, and a value may be as
 /// long as its file.
@@ -191,7 +191,7 @@ problems_of! {
 
 impl fmt::Display for Problem {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.path)?;
+        formatter.write_str(&for_line(&self.path))?;
         if let Some(line) = self.line {
             write!(formatter, ":{line}")?;
             if let Some(column) = self.column {

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::agent_output::elements::defuse;
 use crate::entry::{Attempt, Validation};
-use crate::text::{shorten, with_invisible_shown};
+use crate::text::{for_terminal, shorten};
 
 pub(crate) use crate::settings::ProgressKind;
 
@@ -41,7 +41,7 @@ pub(crate) fn text(kind: ProgressKind, (most, characters): (usize, usize), attem
     let outputs = || newest.iter().map(|(attempt, ran)| captured(attempt, ran, characters)).collect::<String>();
     let summaries = || newest.iter().map(|(attempt, ran)| summed_up(attempt, ran)).collect::<String>();
     // File names and output may come from anywhere.
-    with_invisible_shown(&defuse(&match kind {
+    for_terminal(&defuse(&match kind {
         ProgressKind::SystemCaptured => outputs(),
         ProgressKind::StructuredLog => {
             let logged: Vec<Logged<'_>> = newest.iter().map(|(attempt, ran)| logged(attempt, ran)).collect();

@@ -7,6 +7,7 @@ use std::ffi::OsString;
 use serde_json::{Map, Value, json};
 
 use super::HookEvent;
+use crate::text::escaped_json;
 
 /// The most characters of an answer: below the limit of every client.
 pub(super) const MAX_ANSWER: usize = 9_000;
@@ -142,9 +143,11 @@ impl Dialect {
         let document = match self.answer {
             AnswerForm::Nested => {
                 let name = named.unwrap_or(own);
-                json!({ "hookSpecificOutput": { "hookEventName": name, "additionalContext": text } }).to_string()
+                escaped_json(
+                    &json!({ "hookSpecificOutput": { "hookEventName": name, "additionalContext": text } }).to_string(),
+                )
             }
-            AnswerForm::Flat(key) => json!({ key: text }).to_string(),
+            AnswerForm::Flat(key) => escaped_json(&json!({ key: text }).to_string()),
             AnswerForm::Text => text.to_owned(),
         };
         (document.chars().count() <= MAX_ANSWER).then_some(document)

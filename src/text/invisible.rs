@@ -112,9 +112,7 @@ fn is_turned(text: &str) -> bool {
 
 /// Returns whether the character at `at` is invisible and not needed for writing.
 pub(super) fn is_invisible(text: &str, at: usize, character: char) -> bool {
-    // The last two of each plane are not characters.
-    let is_none = u32::from(character) & 0xfffe == 0xfffe;
-    if character < '\u{ad}' || !is_none && !is_among(&INVISIBLE, character) {
+    if !may_be_invisible(character) {
         return false;
     }
     let before = || text[..at].chars().next_back().unwrap_or_default();
@@ -137,6 +135,13 @@ pub(super) fn is_invisible(text: &str, at: usize, character: char) -> bool {
         _ => false,
     };
     !is_needed
+}
+
+/// Returns whether a character is invisible, needed for writing or not.
+pub(super) fn may_be_invisible(character: char) -> bool {
+    // The last two of each plane are not characters.
+    let is_none = u32::from(character) & 0xfffe == 0xfffe;
+    character >= '\u{ad}' && (is_none || is_among(&INVISIBLE, character))
 }
 
 fn is_among(ranges: &[(char, char)], character: char) -> bool {

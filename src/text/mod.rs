@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-use self::invisible::is_invisible;
+use self::invisible::{is_invisible, may_be_invisible};
 
 pub(crate) use self::choice::choice;
 pub(crate) use self::command::acting_in_path;
@@ -163,7 +163,23 @@ pub(crate) fn excerpt(text: &str, query: &str, limit: usize) -> String {
 /// assert_eq!(ralph_memory::text::for_terminal("a\u{1b}[31mb\n"), "a\\u{1b}[31mb\n");
 /// ```
 pub fn for_terminal(text: &str) -> String {
-    let acts = |at: usize, character: char| acts_on_terminals(character) || is_invisible(text, at, character);
+    escaped(text, &['\n', '\t'])
+}
+
+/// Escapes what [`for_terminal`] escapes, and line breaks and tabs: for ids, paths and whole lines, which end where the
+/// program ends them.
+///
+/// ```
+/// assert_eq!(ralph_memory::text::for_line("a\n::error::b.md"), "a\\u{a}::error::b.md");
+/// ```
+pub fn for_line(text: &str) -> String {
+    escaped(text, &[])
+}
+
+fn escaped(text: &str, kept: &[char]) -> String {
+    let acts = |at: usize, character: char| {
+        !kept.contains(&character) && (acts_on_terminals(character) || is_invisible(text, at, character))
+    };
     if !text.char_indices().any(|(at, character)| acts(at, character)) {
         return text.to_owned();
     }
@@ -178,25 +194,29 @@ pub fn for_terminal(text: &str) -> String {
     safe
 }
 
-/// Escapes the characters of a text that are invisible as `\u{…}`.
+/// Escapes the control and invisible characters of a JSON document as `\uXXXX`. Programs read the same texts, and whoever
+/// looks at the document itself sees what is in it.
 ///
 /// ```
-/// assert_eq!(ralph_memory::text::with_invisible_shown("a\u{200b}b"), "a\\u{200b}b");
+/// assert_eq!(ralph_memory::text::escaped_json("[\"\u{9b}\u{202e}é\u{e0041}\"]\n"), "[\"\\u009b\\u202eé\\udb40\\udc41\"]\n");
 /// ```
-pub fn with_invisible_shown(text: &str) -> String {
-    let mut shown = String::with_capacity(text.len());
-    let mut done = 0;
-    for (at, character) in invisible(text) {
-        shown.push_str(&text[done..at]);
-        let _ = write!(shown, "\\u{{{:x}}}", u32::from(character));
-        done = at + character.len_utf8();
+pub fn escaped_json(document: &str) -> String {
+    let mut escaped = String::with_capacity(document.len());
+    for character in document.chars() {
+        // In a document, others stand between texts; in a text they are escaped already.
+        if character >= '\u{7f}' && (acts_on_terminals(character) || may_be_invisible(character)) {
+            for unit in character.encode_utf16(&mut [0; 2]) {
+                let _ = write!(escaped, "\\u{unit:04x}");
+            }
+        } else {
+            escaped.push(character);
+        }
     }
-    shown.push_str(&text[done..]);
-    shown
+    escaped
 }
 
 fn acts_on_terminals(character: char) -> bool {
-    (character.is_control() && !matches!(character, '\n' | '\t')) || matches!(character, '\u{2028}' | '\u{2029}')
+    character.is_control() || matches!(character, '\u{2028}' | '\u{2029}')
 }
 
 /// Returns how many tokens a language model is likely to make of `text`; the estimate is rather too high.

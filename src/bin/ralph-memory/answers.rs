@@ -6,7 +6,7 @@ use std::io;
 
 use ralph_memory::entry::EntrySummary;
 use ralph_memory::memory::{EntryView, ShowResult, Written};
-use ralph_memory::text::{for_terminal, printed_command, with_invisible_shown};
+use ralph_memory::text::printed_command;
 use ralph_memory::{Id, Memory};
 use serde_json::Value;
 
@@ -42,15 +42,6 @@ pub(crate) fn with_excerpts(memory: &Memory, mut entries: Vec<EntryView>, query:
         entry.excerpt = Some(excerpt);
     }
     entries
-}
-
-/// Returns entries as a list for an agent shows them, with invisible characters made visible. Programs get texts
-/// unchanged.
-pub(crate) fn listed_for_agent(memory: &Memory, entries: Vec<EntrySummary>, query: &str) -> anyhow::Result<Value> {
-    let entries = with_excerpts(memory, entries.into_iter().map(EntryView::from).collect(), query);
-    let mut listed = serde_json::to_value(entries)?;
-    each_text(&mut listed, usize::MAX, &with_invisible_shown);
-    Ok(listed)
 }
 
 /// Returns the entry of a layer that `LAYER:ID` names; `None` if it names no layer, or an entry from here.
@@ -101,8 +92,7 @@ pub(crate) fn show_written(ui: &mut Ui<'_>, written: &Written) -> io::Result<()>
         ui.line(format_args!("suggested that {id} replaces {old}, which stays until a person confirms it"))?;
     }
     if !written.derived_tags.is_empty() {
-        let tags = for_terminal(&written.derived_tags.join(", "));
-        ui.note(&format!("tags, from its title and the nearest entries: {tags}"));
+        ui.note(&format!("tags, from its title and the nearest entries: {}", written.derived_tags.join(", ")));
     }
     if let Some(first) = written.similar.first() {
         let similar: Vec<&str> = written.similar.iter().map(Id::as_str).collect();

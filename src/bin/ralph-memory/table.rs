@@ -33,7 +33,8 @@ pub(crate) fn table<const N: usize>(
     };
     let widths: [usize; N] = std::array::from_fn(width);
     let title = ui.styled(TITLE, title);
-    ui.line(format_args!("\n{title}"))?;
+    ui.line("")?;
+    ui.line(title)?;
     let line = |cells: &[String; N]| {
         let padded = known.iter().map(|at| {
             let is_number = headings[*at].ends_with('#');

@@ -12,7 +12,7 @@ use ralph_memory::memory::Usage;
 pub(crate) use ralph_memory::system::posix::is_read;
 pub(crate) use ralph_memory::text::count;
 use ralph_memory::text::dollars;
-use ralph_memory::text::for_terminal;
+use ralph_memory::text::{escaped_json, for_line, for_terminal};
 use serde::Serialize;
 
 use crate::activity::grouped;
@@ -39,6 +39,9 @@ pub(crate) const GOOD: Style = AnsiColor::Green.on_default();
 const ATTENTION: Style = AnsiColor::Yellow.on_default();
 pub(crate) const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 pub(crate) const HINT: Style = AnsiColor::Cyan.on_default().bold();
+
+/// The styles of lines of data. One whose sequence begins with that of another comes before it.
+const STYLES: [Style; 6] = [ERROR, TITLE, ID, QUIET, GOOD, ATTENTION];
 
 /// The two outputs, and their form.
 #[expect(clippy::struct_excessive_bools, reason = "each is independent of the others")]
@@ -75,18 +78,24 @@ struct JsonFailure<'a> {
 impl Ui<'_> {
     /// Writes the answer as one JSON object.
     pub(crate) fn json(&mut self, data: impl Serialize, problems: &[Problem]) -> io::Result<()> {
-        serde_json::to_writer(&mut *self.out, &JsonAnswer { schema_version: SCHEMA_VERSION, data, problems })?;
-        writeln!(self.out)
+        let document = serde_json::to_string(&JsonAnswer { schema_version: SCHEMA_VERSION, data, problems })?;
+        writeln!(self.out, "{}", escaped_json(&document))
     }
 
     /// Returns the text in a form that is safe in a line on a terminal, in this style if the output has colours.
     pub(crate) fn styled(&self, style: Style, text: &str) -> String {
-        paint(self.out_colour, style, &one_line(text))
+        paint(self.out_colour, style, &if style == ID { for_line(text) } else { one_line(text) })
     }
 
-    /// Writes a line of data for a person, from texts that are safe already.
+    /// Writes a line of data for a person. Of escape sequences, only those of the styles act on the terminal.
     pub(crate) fn line(&mut self, text: impl Display) -> io::Result<()> {
-        writeln!(self.out, "{text}")
+        let mut line = for_line(&text.to_string());
+        for style in STYLES.iter().filter(|_| self.out_colour) {
+            for sequence in [style.render().to_string(), style.render_reset().to_string()] {
+                line = line.replace(&for_line(&sequence), &sequence);
+            }
+        }
+        writeln!(self.out, "{line}")
     }
 
     /// Writes a line with a name and its value.

@@ -9,7 +9,7 @@ use pulldown_cmark::{Event, Options, Parser, Tag};
 use crate::agent_output::elements::defuse;
 use crate::entry::body;
 use crate::knowledge::{Staleness, short_commit};
-use crate::text::{for_terminal, shorten};
+use crate::text::{for_line, for_terminal, shorten};
 
 /// How much of a commit, a name or a path is shown, in characters.
 const DOUBT_CHARACTERS: usize = 120;
@@ -31,7 +31,7 @@ pub(super) fn bullet(name: &str, text: &str, limit: usize) -> String {
 
 /// Returns the text after [`short`] as inline code.
 pub(super) fn code(text: &str, limit: usize) -> String {
-    format!("`{}`", short(text, limit).replace('`', "'"))
+    format!("`{}`", short(&for_line(text), limit).replace('`', "'"))
 }
 
 /// Returns why an entry may be outdated.

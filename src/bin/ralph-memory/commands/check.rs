@@ -2,7 +2,6 @@
 
 use clap::ValueEnum;
 use ralph_memory::memory::FixReport;
-use ralph_memory::text::for_terminal;
 use serde_json::json;
 
 use crate::commands::setup;
@@ -67,9 +66,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &CheckArgs) -> anyho
             ui.json(answer, problems)?;
         }
         CheckFormat::Human if args.diff.is_some() => {
-            problems
-                .iter()
-                .try_for_each(|problem| ui.line(for_terminal(&problem.to_string().replace('\n', "\u{fffd}"))))?;
+            problems.iter().try_for_each(|problem| ui.line(problem))?;
         }
         CheckFormat::Human => {
             report::listed(ui.out, "fixed", &fixed)?;

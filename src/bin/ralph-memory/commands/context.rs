@@ -3,12 +3,12 @@
 use std::io::IsTerminal as _;
 
 use ralph_memory::context::{BriefingRequest, Context, SuccessRate};
+use ralph_memory::memory::EntryView;
 use ralph_memory::settings::Strategy;
 use ralph_memory::{Budget, Id, Memory, Request, Task};
 use serde::Serialize;
-use serde_json::Value;
 
-use crate::answers::listed_for_agent;
+use crate::answers::with_excerpts;
 use crate::authors::run_of_environment;
 use crate::error::UsageError;
 use crate::exit::Exit;
@@ -119,8 +119,8 @@ struct ContextAnswer<'a> {
     model: &'a str,
     rationale: &'a str,
     success_rate: SuccessRate,
-    entries: Value,
-    left_out: Value,
+    entries: Vec<EntryView>,
+    left_out: Vec<EntryView>,
 }
 
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: ContextArgs) -> anyhow::Result<Exit> {
@@ -142,8 +142,8 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: ContextArgs) -> anyh
     }
     let Context { task_id, attempt, model, rationale, success_rate, .. } = &context;
     if ui.json {
-        let listed = |ids: &[Id]| listed_for_agent(&memory, memory.summaries(ids), &request.task.title);
-        let (entries, left_out) = (listed(&context.entries)?, listed(&context.left_out)?);
+        let listed = |ids: &[Id]| listed(&memory, ids, &request.task.title);
+        let (entries, left_out) = (listed(&context.entries), listed(&context.left_out));
         let (prompt, attempt, success_rate) = (&context.text, *attempt, *success_rate);
         let answer = ContextAnswer { prompt, task_id, attempt, model, rationale, success_rate, entries, left_out };
         ui.json(answer, &context.problems)?;
@@ -159,16 +159,19 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: ContextArgs) -> anyh
 #[derive(Serialize)]
 struct BriefingAnswer<'a> {
     briefing: &'a str,
-    entries: Value,
-    attempts: Value,
+    entries: Vec<EntryView>,
+    attempts: Vec<EntryView>,
+}
+
+fn listed(memory: &Memory, ids: &[Id], query: &str) -> Vec<EntryView> {
+    with_excerpts(memory, memory.summaries(ids).into_iter().map(EntryView::from).collect(), query)
 }
 
 /// Prints the briefing of a session.
 fn brief(ui: &mut Ui<'_>, memory: &Memory, budget: Option<Budget>) -> anyhow::Result<Exit> {
     let briefing = memory.briefing(&BriefingRequest { budget, ..BriefingRequest::default() })?;
     if ui.json {
-        let listed = |ids: &[Id]| listed_for_agent(memory, memory.summaries(ids), "");
-        let (entries, attempts) = (listed(&briefing.entries)?, listed(&briefing.attempts)?);
+        let (entries, attempts) = (listed(memory, &briefing.entries, ""), listed(memory, &briefing.attempts, ""));
         ui.json(BriefingAnswer { briefing: &briefing.text, entries, attempts }, &briefing.problems)?;
     } else {
         ui.text(&briefing.text)?;

@@ -4,7 +4,7 @@ use std::io;
 
 use ralph_memory::entry::EntrySummary;
 use ralph_memory::memory::EntryVersion;
-use ralph_memory::text::{for_terminal, printed_command, shorten};
+use ralph_memory::text::{printed_command, shorten};
 use ralph_memory::{Id, Kind};
 use serde_json::json;
 
@@ -76,7 +76,7 @@ fn list(ui: &mut Ui<'_>, id: &Id, versions: &[EntryVersion]) -> io::Result<()> {
         let time = ui.styled(QUIET, &at.format("%Y-%m-%d %H:%M").to_string());
         let body = text.rsplit_once("\n---\n").map_or(text.as_str(), |(_, body)| body);
         let excerpt = shorten(body.trim_start().lines().next().unwrap_or_default(), EXCERPT);
-        ui.line(format_args!("{version}  {time}  {command}: {}", for_terminal(&excerpt)))?;
+        ui.line(format_args!("{version}  {time}  {command}: {excerpt}"))?;
     }
     Ok(())
 }

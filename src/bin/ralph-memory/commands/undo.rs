@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use ralph_memory::Id;
 use ralph_memory::memory::{EntryPath, Operation, UndoAction, Undone, UndoneFile};
+use ralph_memory::text::for_line;
 use serde_json::json;
 use similar::TextDiff;
 
@@ -180,7 +181,7 @@ fn diff(file: &UndoneFile) -> String {
     }
     let text = |bytes: &Option<Vec<u8>>| String::from_utf8_lossy(bytes.as_deref().unwrap_or_default()).into_owned();
     let name = |side: &str, bytes: &Option<Vec<u8>>| match bytes {
-        Some(_) => format!("{side}/{}", file.path),
+        Some(_) => format!("{side}/{}", for_line(file.path.as_str())),
         None => "/dev/null".to_owned(),
     };
     let (before, after) = (text(&file.before), text(&file.after));

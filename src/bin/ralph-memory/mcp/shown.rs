@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 
 use ralph_memory::context::defuse;
-use ralph_memory::text::{for_terminal, one_line};
+use ralph_memory::text::{for_line, for_terminal, one_line};
 use serde_json::Value;
 
 use crate::answers::each_text;
@@ -71,6 +71,7 @@ pub(super) fn inline(value: &Value) -> String {
         Value::String(text) if ["knowledge/", "journal/", "archive/"].iter().any(|start| text.starts_with(start)) => {
             code(text)
         }
+        Value::String(path) if path.starts_with(".ralph/") => for_line(path),
         Value::String(text) => one_line(text),
         Value::Array(values) => {
             values.iter().map(inline).filter(|text| !text.is_empty()).collect::<Vec<_>>().join(", ")
@@ -85,9 +86,9 @@ pub(super) fn joined(value: &Value, keys: &[&str]) -> String {
     texts.collect::<Vec<_>>().join(" · ")
 }
 
-/// Returns a safe text of one line as inline code.
+/// Returns a safe text that is one word, such as an id, as inline code.
 pub(super) fn code(line: &str) -> String {
-    format!("`{}`", line.replace('`', "'"))
+    format!("`{}`", for_line(line).replace('`', "'"))
 }
 
 /// Returns a safe text as a blockquote.

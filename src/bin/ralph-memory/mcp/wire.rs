@@ -9,7 +9,7 @@ use std::io::{self, BufRead, Read as _, Write};
 use std::thread;
 use std::time::Duration;
 
-use ralph_memory::text::repaired_json;
+use ralph_memory::text::{escaped_json, repaired_json};
 use rmcp::model::{ClientRequest, GetMeta as _, JsonRpcMessage, ProtocolVersion};
 use rmcp::service::{RoleServer, RxJsonRpcMessage, TxJsonRpcMessage, serve_server};
 use rmcp::transport::Transport;
@@ -55,9 +55,11 @@ pub(crate) fn serve(globals: &Globals, feature: Option<String>, out: &mut dyn Wr
     let written = runtime.block_on(async {
         let mut bytes = Vec::new();
         while answers.read_buf(&mut bytes).await? > 0 {
-            out.write_all(&bytes)?;
+            let Some(end) = bytes.iter().rposition(|byte| *byte == b'\n') else { continue };
+            let rest = bytes.split_off(end + 1);
+            out.write_all(escaped_json(&String::from_utf8_lossy(&bytes)).as_bytes())?;
             out.flush()?;
-            bytes.clear();
+            bytes = rest;
         }
         Ok(())
     });

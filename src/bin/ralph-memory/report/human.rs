@@ -5,9 +5,9 @@ use std::io::{self, Write};
 use ralph_memory::Problem;
 use ralph_memory::error::{Severity, Tally};
 use ralph_memory::memory::CheckReport;
-use ralph_memory::text::for_terminal;
+use ralph_memory::text::{for_line, for_terminal};
 
-use crate::ui::{ERROR, HINT, WARNING, count, paint};
+use crate::ui::{ERROR, HINT, WARNING, count, one_line, paint};
 
 /// How much of a line is shown before and after the place, in characters. With its number it fits on most terminals.
 const BEFORE: usize = 60;
@@ -40,17 +40,12 @@ pub(crate) fn human(
         writeln!(out, "{label} {}", one_line(&message))?;
         if let Some((line, text)) = line {
             let column = problem.column.map(|column| format!(":{column}")).unwrap_or_default();
-            writeln!(out, "  --> {}:{line}{column}", one_line(&problem.path))?;
+            writeln!(out, "  --> {}:{line}{column}", for_line(&problem.path))?;
             writeln!(out, "  {line} | {}", for_terminal(&excerpt(&text, problem.column)))?;
         }
         writeln!(out, "{} {}\n", paint(colour, HINT, "hint:"), one_line(&problem.hint))?;
     }
     writeln!(out, "{}", summary(checked))
-}
-
-/// Escapes a text that may contain a line break, as a path may.
-fn one_line(text: &str) -> String {
-    for_terminal(&text.replace('\n', "\u{fffd}"))
 }
 
 /// Returns the surroundings of a column, which is counted from 1, or the beginning of the line.
@@ -108,7 +103,7 @@ mod tests {
         let findings = [finding("git-commit", "everything is committed"), finding("x", "`a\u{1b}\n\u{202e}`")];
         assert_eq!(
             text(|out| listed(out, "ok", &findings)),
-            "ok       git-commit   everything is committed\nok       x            `a\\u{1b}\u{fffd}\\u{202e}`\n"
+            "ok       git-commit   everything is committed\nok       x            `a\\u{1b} \\u{202e}`\n"
         );
     }
 

@@ -1,7 +1,7 @@
 //! Problems in the formats of people and other programs.
 //!
 //! Beside this program's own JSON: `human` shows the line with the problem, and `github` annotates the files of a pull
-//! request. Text of files that may reach a terminal goes through [`for_terminal`]; in JSON it stays unchanged.
+//! request. Both are read on terminals, so paths go through [`for_line`], and messages through [`one_line`].
 
 mod human;
 
@@ -9,7 +9,9 @@ use std::io::{self, Write};
 
 use ralph_memory::Problem;
 use ralph_memory::error::Severity;
-use ralph_memory::text::for_terminal;
+use ralph_memory::text::for_line;
+
+use crate::ui::one_line;
 
 pub(crate) use human::{human, listed};
 
@@ -28,22 +30,16 @@ pub(crate) fn github(out: &mut dyn Write, problems: &[Problem]) -> io::Result<()
                 write!(out, ",col={column}")?;
             }
         }
-        let message = message(&format!("{}\n{}", problem.message, problem.hint));
-        writeln!(out, ",title={}::{message}", property(&problem.code))?;
+        // One line each: a runner decodes `%0A`, and prints what follows as lines of the log.
+        let message = [&problem.message, &problem.hint].map(|text| one_line(text).replace('%', "%25"));
+        writeln!(out, ",title={}::{}", property(&problem.code), message.join("%0A").trim_end_matches("%0A"))?;
     }
     Ok(())
 }
 
-/// Escapes the text after the `::` of a workflow command.
-fn message(text: &str) -> String {
-    let text = text.trim_end().replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A");
-    // Logs are read on terminals, too.
-    for_terminal(&text)
-}
-
 /// Escapes the value of a property of a workflow command.
 fn property(text: &str) -> String {
-    message(text).replace(':', "%3A").replace(',', "%2C")
+    for_line(text).replace('%', "%25").replace(':', "%3A").replace(',', "%2C")
 }
 
 #[cfg(test)]
@@ -100,7 +96,7 @@ mod tests {
         };
         check(
             odd,
-            "::error file=.ralph/knowledge/a%2Cb%3A100%25.md,line=1,title=some-code::50%25: a,%0D%0A::error::b\\u{1b}\n",
+            "::error file=.ralph/knowledge/a%2Cb%3A100%25.md,line=1,title=some-code::50%25: a,\\u{d} ::error::b\\u{1b}\n",
         );
     }
 }

@@ -204,7 +204,8 @@ pub(crate) fn line(ui: &mut Ui<'_>, attempt: &AttemptView, with_reason: bool) ->
 pub(crate) fn sections(ui: &mut Ui<'_>, attempt: &AttemptView) -> anyhow::Result<()> {
     for (name, text) in answers::sections(&serde_json::to_value(attempt)?) {
         let name = ui.styled(QUIET, name);
-        ui.line(format_args!("\n    {name}"))?;
+        ui.line("")?;
+        ui.line(format_args!("    {name}"))?;
         for line in text.lines() {
             let line = ui.styled(PLAIN, line);
             ui.line(format_args!("      {line}").to_string().trim_end())?;

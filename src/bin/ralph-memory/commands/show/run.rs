@@ -46,7 +46,8 @@ pub(super) fn show(ui: &mut Ui<'_>, run: &RunView) -> anyhow::Result<()> {
     table(ui, "Tasks", ["task", "attempts#", "last outcome", "title"], &rows)?;
     if !run.attempts.is_empty() {
         let title = ui.styled(TITLE, "Attempts");
-        ui.line(format_args!("\n{title}"))?;
+        ui.line("")?;
+        ui.line(title)?;
     }
     for attempt in &run.attempts {
         line(ui, attempt, true)?;
