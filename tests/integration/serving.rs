@@ -575,3 +575,24 @@ fn many_pages_at_once_are_answered_and_an_interrupt_ends_the_server() {
     kill_process(Pid::from_child(&server.child), Signal::INT).unwrap();
     assert_eq!(server.child.wait().unwrap().code(), Some(130));
 }
+
+#[test]
+fn connections_that_never_read_hold_nobody_up() {
+    let base = TestBase::new();
+    for number in 0..300 {
+        base.entry(&format!("e-{number}"), &format!("Entry {number}"), "x", &"word ".repeat(400));
+    }
+    let server = PageProcess::start(&base);
+    let request = format!("GET /{}/entries HTTP/1.1\r\n{}\r\n\r\n", server.token, server.host());
+    // More than the server has places, each with an answer on its way that nobody takes.
+    let held: Vec<TcpStream> = (0..270)
+        .map(|_| {
+            let mut stream = server.connect();
+            stream.write_all(request.repeat(8).as_bytes()).unwrap();
+            stream
+        })
+        .collect();
+    let silent: Vec<TcpStream> = (0..270).map(|_| server.connect()).collect();
+    server.page("");
+    drop((held, silent));
+}

@@ -1,5 +1,6 @@
 //! The server: connections, their limits, and which page has which address.
 
+use std::collections::VecDeque;
 use std::net::TcpListener;
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +16,8 @@ use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use ralph_memory::runner::Interrupt;
-use tokio::sync::Semaphore;
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
 
 use super::actions::act;
 use super::guard::{refusal, with_headers};
@@ -23,10 +25,12 @@ use super::html::{BUTTONS, PageFields};
 use super::pages;
 use super::site::SiteState;
 
-/// How many connections are open at a time; more wait.
+/// How many connections are open at a time; another one takes the place of the oldest.
 const MAX_CONNECTIONS: usize = 256;
-/// How long the head of a request may take to arrive, and a connection may wait for the next one.
+/// How long the head of a request may take to arrive.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long a connection may last: one request and its answer, which may have to wait for another process.
+const EXCHANGE_TIMEOUT: Duration = Duration::from_secs(60);
 /// The largest head of a request, in bytes.
 const MAX_HEAD: usize = 32 * 1024;
 /// The largest form, in bytes: an id and a token.
@@ -63,22 +67,25 @@ pub(super) fn run(listener: TcpListener, site: &Arc<SiteState>, interrupt: &Inte
 }
 
 async fn accept(listener: tokio::net::TcpListener, router: Router) {
-    let slots = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    let mut open: VecDeque<JoinHandle<()>> = VecDeque::new();
     loop {
-        let Ok(slot) = Arc::clone(&slots).acquire_owned().await else { return };
         let Ok((stream, _)) = listener.accept().await else {
             // The process has too many open files, perhaps.
             tokio::time::sleep(LOOK).await;
             continue;
         };
+        open.retain(|connection| !connection.is_finished());
+        if open.len() == MAX_CONNECTIONS {
+            // The oldest one may wait for a reader that never reads.
+            open.pop_front().iter().for_each(JoinHandle::abort);
+        }
         let service = TowerToHyperService::new(router.clone());
-        tokio::spawn(async move {
+        open.push_back(tokio::spawn(async move {
             let mut builder = http1::Builder::new();
-            builder.timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT).max_buf_size(MAX_HEAD);
+            builder.timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT).max_buf_size(MAX_HEAD).keep_alive(false);
             // An error is the end of the connection, which the browser notices itself.
-            let _ = builder.serve_connection(TokioIo::new(stream), service).await;
-            drop(slot);
-        });
+            let _ = timeout(EXCHANGE_TIMEOUT, builder.serve_connection(TokioIo::new(stream), service)).await;
+        }));
     }
 }
 
