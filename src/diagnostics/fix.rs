@@ -131,7 +131,8 @@ fn remove_old_driver(workspace: &Workspace, lock: &Lock) -> Result<Vec<String>> 
             done.push(format!("removed the merge driver from `{}`: commit it", display_path(ATTRIBUTES)));
         }
     }
-    if let Lookup::Found(tree) = WorkTree::find(store.memory())
+    if store.has_own_git()
+        && let Lookup::Found(tree) = WorkTree::find(store.memory())
         && tree.remove_old_driver()?
     {
         done.push("removed the merge driver from `.git/config`".to_owned());

@@ -4,23 +4,24 @@
 //! not lead to another project, so a repository counts only if it points back at the work tree.
 
 use std::fs::{self, File};
-use std::io::Read as _;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use xxhash_rust::xxh3::xxh3_128;
 
+use super::folder::Folder;
 use crate::system::posix::fs::{Mode, OFlags, open, stat};
 use crate::system::posix::os_string;
 use crate::system::posix::process::geteuid;
 
-/// The longest file of git that is read, in bytes: each contains one path.
+/// How much of a file of git is read, in bytes: it contains one path, or begins with the section that has it.
 const MAX_GIT_FILE: u64 = 8 * 1024;
 
 /// The clone that a memory is in.
 #[derive(Debug)]
 pub(super) struct GitClone {
     /// Git's common folder.
-    pub(super) common: PathBuf,
+    common: PathBuf,
     /// A hash of the memory's place in the repository, and of the user.
     pub(super) key: String,
     /// What tells this work tree from all others, if it is a linked one.
@@ -37,6 +38,16 @@ impl GitClone {
         let (own, common) = folders(top)?;
         let tree = if own == common { None } else { tree_name(&own) };
         Some(GitClone { common, key: format!("{key:032x}"), tree })
+    }
+
+    /// Opens git's common folder, the only way to what is in it. It may have been replaced by a link since it was found.
+    pub(super) fn open(&self) -> io::Result<Folder> {
+        Folder::open_no_link(&self.common)
+    }
+
+    /// Returns the path of something in git's common folder.
+    pub(super) fn path(&self, name: &str) -> PathBuf {
+        self.common.join(name)
     }
 
     /// Returns whether a linked work tree is there no more.
@@ -68,11 +79,13 @@ fn folders(top: &Path) -> Option<(PathBuf, PathBuf)> {
             let back = pointed_at(&own.join("gitdir"), "").and_then(|back| back.canonicalize().ok());
             own.parent() == Some(&common.join("worktrees")) && back == Some(file)
         }
-        // A submodule: its folder is in that of the repository around it.
+        // A submodule: its folder is in that of the repository around it, and names it.
         None => {
             let around = top.parent()?.ancestors().find(|folder| git_dir(folder).is_some())?;
             let (above, shared) = folders(around)?;
-            own.starts_with(above.join("modules")) || own.starts_with(shared.join("modules"))
+            let is_in = own.starts_with(above.join("modules")) || own.starts_with(shared.join("modules"));
+            let names = |config| pointed_at(&own.join(config), "worktree = ")?.canonicalize().ok();
+            is_in && names("config.worktree").or_else(|| names("config")).as_deref() == Some(top)
         }
     };
     is_own.then(|| (own.clone(), common.unwrap_or(own)))
@@ -88,14 +101,14 @@ pub(crate) fn git_dir(folder: &Path) -> Option<PathBuf> {
     pointed_at(&path, "gitdir: ")
 }
 
-/// Returns the path in a file of git, which has this word before it.
+/// Returns the path in a file of git, in the first line that has this word before it.
 fn pointed_at(path: &Path, word: &str) -> Option<PathBuf> {
     // Opening a pipe would block, and one may have replaced the file in the meantime.
     let file = open(path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty()).ok()?;
     let file = Some(File::from(file)).filter(|file| file.metadata().is_ok_and(|stat| stat.is_file()))?;
     let mut bytes = Vec::new();
     file.take(MAX_GIT_FILE).read_to_end(&mut bytes).ok()?;
-    let end = bytes.iter().rposition(|byte| !matches!(byte, b'\n' | b'\r'))?;
-    let target = bytes[..=end].strip_prefix(word.as_bytes())?;
+    let mut lines = bytes.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
+    let target = lines.find_map(|line| line.strip_prefix(word.as_bytes())).filter(|target| !target.is_empty())?;
     Some(path.parent()?.join(os_string(target.to_vec())))
 }

@@ -49,7 +49,7 @@ impl CommonFolder {
     /// Returns the folder's path; `None` without git, or without a key.
     pub(super) fn path(&self, root: &Path, user_key: &UserKey) -> Option<PathBuf> {
         let clone = self.clone_of(root)?;
-        Some(clone.common.join(COMMON).join(name_of(clone, &user_key.kept()?)))
+        Some(clone.path(COMMON).join(name_of(clone, &user_key.kept()?)))
     }
 
     /// Opens the folder.
@@ -60,7 +60,7 @@ impl CommonFolder {
     pub(super) fn open(&self, root: &Path, user_key: &UserKey) -> io::Result<Folder> {
         let clone = self.clone_of(root).ok_or(io::ErrorKind::NotFound)?;
         let key = user_key.kept().ok_or(io::ErrorKind::NotFound)?;
-        let folder = Folder::open(&clone.common)?.descend(&format!("{COMMON}/{}", name_of(clone, &key)))?;
+        let folder = clone.open()?.descend(&format!("{COMMON}/{}", name_of(clone, &key)))?;
         let ino = folder.stat()?.ino;
         if self.sealed.load(Ordering::Relaxed) != ino {
             if !is_sealed(&key, clone, &folder)? {
@@ -86,7 +86,7 @@ impl CommonFolder {
         let name = &name_of(clone, &key);
         let make =
             |above: &Folder, name: &str, mode| above.make_folders(name, mode, Durability::Synced, &mut |_| Ok(()));
-        let above = make(&Folder::open(&clone.common)?, COMMON, Mode::from_raw_mode(0o777))?;
+        let above = make(&clone.open()?, COMMON, Mode::from_raw_mode(0o777))?;
         if above.is_taken(name)? {
             if above.is_of_other_user(name) {
                 return Err(foreign_folder());
@@ -122,7 +122,7 @@ impl CommonFolder {
     /// system.
     pub(super) fn adopt(&self, root: &Path, user_key: &UserKey, former: &str) -> io::Result<()> {
         let (clone, key) = self.clone_of(root).zip(user_key.kept()).ok_or(io::ErrorKind::NotFound)?;
-        let above = Folder::open(&clone.common)?.descend(COMMON)?;
+        let above = clone.open()?.descend(COMMON)?;
         let from = above.descend(former)?;
         if !is_sealed(&key, clone, &from)? {
             return Err(io::ErrorKind::PermissionDenied.into());
@@ -167,8 +167,8 @@ fn name_of(clone: &GitClone, key: &SealKey) -> String {
 
 /// Returns the folders of a memory, whoever made them, sorted.
 fn folders_of(clone: &GitClone) -> Vec<PathBuf> {
-    let above = clone.common.join(COMMON);
-    let names = Folder::open(&above).and_then(|folder| folder.names()).unwrap_or_default();
+    let above = clone.path(COMMON);
+    let names = clone.open().and_then(|common| common.descend(COMMON)?.names()).unwrap_or_default();
     let is_of_memory = |name: &&std::ffi::OsString| name.to_str().is_some_and(|name| name.starts_with(&clone.key));
     let mut found: Vec<PathBuf> = names.iter().filter(is_of_memory).map(|name| above.join(name)).collect();
     found.sort();
@@ -182,7 +182,7 @@ fn is_sealed(key: &SealKey, clone: &GitClone, folder: &Folder) -> io::Result<boo
 
 fn seal(key: &SealKey, clone: &GitClone, folder: &Folder) -> io::Result<Vec<u8>> {
     let opened = File::from(folder.as_fd().try_clone_to_owned()?);
-    Ok(key.derive("copies", &place_of_file(&opened, || clone.common.join(name_of(clone, key)))?).line(b""))
+    Ok(key.derive("copies", &place_of_file(&opened, || clone.path(&name_of(clone, key)))?).line(b""))
 }
 
 /// Returns the path below the folder of the copies, if this path names something there.

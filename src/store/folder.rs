@@ -151,14 +151,19 @@ impl Folder {
         Folder::open(path)
     }
 
-    /// Opens a folder that this user owns. A link in the last part of the path is an error.
+    /// Opens a folder. A link in the last part of the path is an error.
+    pub(super) fn open_no_link(path: &Path) -> io::Result<Folder> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        Ok(Folder::from(open(path, flags, Mode::empty())?))
+    }
+
+    /// Opens a folder that this user owns, as [`Folder::open_no_link`].
     ///
     /// # Errors
     ///
     /// `PermissionDenied` if it belongs to another user, and those of the file system.
     pub(super) fn open_own(path: &Path) -> io::Result<Folder> {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let folder = Folder::from(open(path, flags, Mode::empty())?);
+        let folder = Folder::open_no_link(path)?;
         if folder.owner()? == geteuid().as_raw() { Ok(folder) } else { Err(foreign_folder()) }
     }
 

@@ -272,6 +272,69 @@ fn a_git_file_leads_to_no_other_project() {
     assert_eq!(ids(&log()["attempts"]), Vec::<String>::new());
 }
 
+/// Whatever an archive that is unpacked inside of another project says of git's folder, nothing is written there.
+#[test]
+fn copies_are_written_into_no_other_projects_git_folder() {
+    let outer = Clone::new();
+    let allowed = ["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", "./.git", "part"];
+    git(&outer.0, &allowed);
+    let linked = outer.add("linked");
+    let evil = outer.0.at("vendor/evil");
+    let target = outer.0.root().with_file_name("target");
+    fs::create_dir_all(&target).unwrap();
+    let before = |folder: &str| outer.0.files(folder);
+    let known = before(".git");
+    let is_as_before = |what: &str| {
+        assert_eq!(before(".git"), known, "{what}");
+        assert_eq!(fs::read_dir(&target).unwrap().count(), 0, "{what}");
+    };
+    type Make = fn(&Path, &Path);
+    let kinds: [(&str, Make); 9] = [
+        ("a submodule of another path", |evil, _| {
+            fs::write(evil.join(".git"), "gitdir: ../../.git/modules/part\n").unwrap()
+        }),
+        ("a folder of a submodule", |evil, _| {
+            fs::write(evil.join(".git"), "gitdir: ../../.git/modules/part/refs\n").unwrap()
+        }),
+        ("the outer repository", |evil, _| fs::write(evil.join(".git"), "gitdir: ../../.git\n").unwrap()),
+        ("a work tree of it", |evil, _| fs::write(evil.join(".git"), "gitdir: ../../.git/worktrees/linked\n").unwrap()),
+        ("a link to it", |evil, _| std::os::unix::fs::symlink("../../.git", evil.join(".git")).unwrap()),
+        ("a link in a folder of its own", |evil, target| {
+            fs::create_dir(evil.join(".git")).unwrap();
+            fs::write(evil.join(".git/HEAD"), "ref: refs/heads/main\n").unwrap();
+            std::os::unix::fs::symlink(target, evil.join(".git/ralph-memory")).unwrap();
+        }),
+        ("a common folder elsewhere", |evil, target| {
+            fs::create_dir_all(evil.join("g/worktrees")).unwrap();
+            fs::write(evil.join("g/HEAD"), "ref: refs/heads/main\n").unwrap();
+            fs::write(evil.join("g/commondir"), target.display().to_string()).unwrap();
+            fs::write(evil.join("g/gitdir"), evil.join(".git").display().to_string()).unwrap();
+            fs::write(evil.join(".git"), "gitdir: g\n").unwrap();
+        }),
+        ("modules that are a link", |evil, target| {
+            fs::create_dir_all(evil.join("o/.git")).unwrap();
+            fs::write(evil.join(".git"), "gitdir: ../../.git/modules/part/../part\n").unwrap();
+            std::os::unix::fs::symlink(target, evil.join("o/.git/modules")).unwrap();
+        }),
+        ("nothing that is there", |evil, _| fs::write(evil.join(".git"), "gitdir: ../../.git/modules/none\n").unwrap()),
+    ];
+    for (what, make) in kinds {
+        fs::create_dir_all(&evil).unwrap();
+        outer.run(&evil, &["init", "--here"]).says(0, "");
+        make(&evil, &target);
+        outer.fail(&evil, "Sort the list", "run-a", "bubble");
+        outer.run(&evil, &["check", "--fix"]).says(0, "");
+        is_as_before(what);
+        fs::remove_dir_all(&evil).unwrap();
+    }
+    // Real ones go on to work.
+    for tree in [linked, outer.0.at("part")] {
+        let id = outer.fail(&tree, "Sort the list", "run-b", "heap");
+        assert!(outer.known(&tree).contains(&id));
+    }
+    assert_eq!(before(".git").iter().filter(|file| file.ends_with("run-b/0001.md")).count(), 2);
+}
+
 #[test]
 fn another_home_has_copies_of_its_own() {
     let clone = Clone::new();
