@@ -42,8 +42,8 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// There is no `.ralph/` folder here, or neither here nor above.
-    #[error("no `.ralph` folder in `{start}`{}", elsewhere(above.as_deref()))]
+    /// There is no `.ralph/` folder with a memory here, or neither here nor above.
+    #[error("no memory in `{start}`{}", elsewhere(above.as_deref()))]
     NoMemory {
         /// The folder where the search began.
         start: PathBuf,

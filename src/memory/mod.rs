@@ -162,6 +162,11 @@ impl Memory {
         tree.ignored(&["config.toml"]).is_ok_and(|ignored| !ignored.is_empty())
     }
 
+    /// Returns whether `folder` itself holds a memory, whoever owns it.
+    pub fn is_in(folder: &Path) -> bool {
+        Store::open(folder).is_ok()
+    }
+
     /// Returns the nearest folder above `folder` that holds a memory, whoever owns it: commands in `folder` use that
     /// one as long as it has none of its own.
     pub fn above(folder: &Path) -> Option<PathBuf> {

@@ -32,7 +32,7 @@ impl Store {
         folder
             .make_folders(MEMORY, NEW_FOLDER, Durability::Unsynced, &mut |_| Ok(()))
             .map_err(|error| explain("create", root.join(MEMORY), error))?;
-        Store::open(root)
+        Store::open_any(root)
     }
 
     /// Creates the folder at `path`, which is relative to the root, and those above it, and returns whether it was missing.

@@ -26,6 +26,10 @@ use crate::error::{Error, IoContext as _, Result};
 const PLACE: &str = "copies";
 /// The name of the folder.
 pub(super) const MEMORY: &str = ".ralph";
+/// The folders of a memory. Other programs have an `archive/`, too.
+const OWN_FOLDERS: [&str; 4] = ["knowledge", "journal", "archive/knowledge", "archive/journal"];
+/// The settings file in `.ralph/`, which has a line with its format.
+pub(crate) const CONFIG: &str = "config.toml";
 
 /// The entry files of one project.
 ///
@@ -49,9 +53,15 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// [`Error::NoMemory`] when there is no folder of that name, [`Error::OutsideRoot`] when it is
+    /// [`Error::NoMemory`] when there is no folder of that name, or another program's, [`Error::OutsideRoot`] when it is
     /// a link, and [`Error::Io`] when the file system refuses to look.
     pub fn open(root: &Path) -> Result<Store> {
+        let store = Store::open_any(root)?;
+        if store.is_memory() { Ok(store) } else { Err(Error::NoMemory { start: store.root, above: None }) }
+    }
+
+    /// Does what [`Store::open`] does, also for a folder in which nothing is this program's.
+    pub(super) fn open_any(root: &Path) -> Result<Store> {
         // A relative path would mean something else after a change of the working folder.
         let root = std::path::absolute(root).io("find", root)?;
         let root_folder = match Folder::open(&root) {
@@ -79,6 +89,18 @@ impl Store {
         })
     }
 
+    /// Returns whether the folder has what only a memory has: others keep other things in one of this name.
+    fn is_memory(&self) -> bool {
+        // A link, and what may not be looked at, is reported later.
+        let has_folder = |path: &&str| !self.folder(path).is_err_and(|error| is_missing(&error));
+        let is_format = |line: &str| {
+            let line = line.replace(' ', "");
+            line.strip_prefix("format=").is_some_and(|format| format.starts_with(|first: char| first.is_ascii_digit()))
+        };
+        let has_format = |file: ReadFile| String::from_utf8_lossy(&file.bytes).lines().any(is_format);
+        OWN_FOLDERS.iter().any(has_folder) || self.read(CONFIG).is_ok_and(has_format)
+    }
+
     /// Opens another memory of a user whom `trust` names, to read it: nothing is made or locked in it. The key of the cache
     /// is the one of this memory.
     ///
@@ -98,9 +120,7 @@ impl Store {
     /// Returns the nearest folder above `start` that has a memory, whoever owns it.
     pub fn above(start: &Path) -> Option<PathBuf> {
         let start = std::path::absolute(start).ok()?;
-        let holds_one =
-            |folder: &&Path| std::fs::symlink_metadata(folder.join(MEMORY)).is_ok_and(|found| found.is_dir());
-        start.ancestors().skip(1).find(holds_one).map(Path::to_owned)
+        start.ancestors().skip(1).find(|folder| Store::open(folder).is_ok()).map(Path::to_owned)
     }
 
     /// Opens the nearest memory: in `start`, or in the next folder above that has one.
@@ -159,6 +179,11 @@ impl Store {
     /// Returns the clone that the memory is in.
     pub(super) fn git_clone(&self) -> Option<&GitClone> {
         self.common.clone_of(&self.root)
+    }
+
+    /// Returns whether the memory is in a repository that points back at its work tree: git's folder may be changed.
+    pub(crate) fn has_own_git(&self) -> bool {
+        GitClone::of(&self.root).is_some()
     }
 
     /// Returns the path of the folder of the copies, which may not exist; `None` without git.

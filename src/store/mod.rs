@@ -41,6 +41,7 @@ pub(crate) use copies::{Copy, TREES, TreeEntry};
 #[cfg(feature = "runner")]
 pub(crate) use folder::parent_of;
 pub(crate) use folder::{FileKind, FileStat, Folder};
+pub(crate) use layout::CONFIG;
 pub use layout::Store;
 pub(crate) use lock::{Lock, let_others_lock};
 pub use name::stem_for_title;

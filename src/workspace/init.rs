@@ -9,10 +9,8 @@ use serde::Serialize;
 
 use crate::error::Result;
 use crate::settings;
-use crate::store::{Created, Store, make_own_memory, write_file};
+use crate::store::{CONFIG, Created, Store, make_own_memory, write_file};
 
-/// The name of the settings file in `.ralph/`.
-pub(crate) const CONFIG: &str = "config.toml";
 /// The file with what git ignores in `.ralph/`.
 pub(crate) const IGNORE: &str = ".gitignore";
 /// The files of a new memory.

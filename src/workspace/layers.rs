@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{CONFIG, Workspace};
+use super::Workspace;
 use crate::entry::EntrySummary;
 use crate::error::{Error, Problem, Result};
 use crate::git::top_of;
 use crate::settings::{Origin, Settings};
-use crate::store::{Store, Trust, Unreadable, check_own_memory};
+use crate::store::{CONFIG, Store, Trust, Unreadable, check_own_memory};
 use crate::system::posix::variable;
 
 /// The name of the layer that is the person's own memory.
@@ -139,7 +139,7 @@ pub(crate) fn read_config(store: &Store, settings: &mut Settings) -> Result<Vec<
 }
 
 fn why_not(error: &Error) -> String {
-    if matches!(error, Error::NoMemory { .. }) { "it has no `.ralph` folder".to_owned() } else { error.to_string() }
+    if matches!(error, Error::NoMemory { .. }) { "it has no memory".to_owned() } else { error.to_string() }
 }
 
 fn left_out(name: &str, folder: &str, reason: impl std::fmt::Display) -> Problem {

@@ -33,7 +33,7 @@ pub(crate) use entries::{current_id, live_entry, no_such_entry, unlisted};
 pub use freshness::Rebuilt;
 pub(crate) use freshness::{Opened, View};
 pub use init::Initialised;
-pub(crate) use init::{CONFIG, IGNORE, hide_from_git, init, init_own};
+pub(crate) use init::{IGNORE, hide_from_git, init, init_own};
 pub use layers::OWN;
 pub(crate) use layers::{Layer, read_config};
 pub(crate) use locking::EntryLock;

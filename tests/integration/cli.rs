@@ -191,7 +191,7 @@ fn a_root_inside_of_a_memory_gets_the_path_of_the_memory() {
         let refused = base.run(["list", "--root", folder]);
         assert_eq!(refused.code, Some(3), "{refused}");
         let expected = format!(
-            "error: no `.ralph` folder in `{0}/{folder}`; the nearest one above is in `{0}`\nhint: `--root {0}` names that one\n",
+            "error: no memory in `{0}/{folder}`; the nearest one above is in `{0}`\nhint: `--root {0}` names that one\n",
             root.display()
         );
         assert_eq!(refused.stderr, expected);

@@ -121,7 +121,7 @@ fn a_folder_that_is_a_file_is_6() {
     assert_snapshot!(base.run(["list"]), @"
     exit 3
     --- stderr
-    error: no `.ralph` folder in `[TEMP]/project` or above it
+    error: no memory in `[TEMP]/project` or above it
     hint: `ralph-memory init` creates one here; `--root FOLDER` names another place
     ");
 }

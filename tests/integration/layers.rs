@@ -198,15 +198,15 @@ fn a_text_that_several_memories_have_is_shown_once() {
 fn a_layer_that_cannot_be_used_is_one_warning() {
     type Prepare = fn(&TestBase);
     let cases: [(&str, &str, Prepare); 8] = [
-        ("~/gone", "it has no `.ralph` folder", |_| {}),
-        ("~/file", "it has no `.ralph` folder", |base| write(&base.home().join("file"), "")),
+        ("~/gone", "it has no memory", |_| {}),
+        ("~/file", "it has no memory", |base| write(&base.home().join("file"), "")),
         ("~/loop", "reached through a link", |base| symlink("loop", base.home().join("loop")).unwrap()),
         ("~/link", "is outside the memory folder or reached through a link", |base| {
             fs::create_dir(base.home().join("link")).unwrap();
             symlink("../notes/.ralph", base.home().join("link/.ralph")).unwrap();
         }),
-        ("~/broken", "cannot read the settings in `.ralph/config.toml:1`", |base| {
-            write(&base.home().join("broken/.ralph/config.toml"), "a = \n");
+        ("~/broken", "cannot read the settings in `.ralph/config.toml:2`", |base| {
+            write(&base.home().join("broken/.ralph/config.toml"), "format = 1\na = \n");
         }),
         ("~/newer", "has format 9, and this program knows formats up to 1", |base| {
             write(&base.home().join("newer/.ralph/config.toml"), "format = 9\n");

@@ -178,7 +178,7 @@ fn it_is_left_out_where_others_see_the_result_or_it_may_not_be_ones_own() {
             fs::rename(folder(base).join(".ralph"), moved(base)).unwrap();
             symlink(moved(base), folder(base).join(".ralph")).unwrap();
         }),
-        (&[], false, "it has no `.ralph` folder", &|base| {
+        (&[], false, "it has no memory", &|base| {
             fs::rename(folder(base).join(".ralph"), moved(base)).unwrap();
         }),
         (&[], true, "it is listed twice", &|base| {

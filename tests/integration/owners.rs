@@ -121,3 +121,86 @@ fn init_in_a_folder_of_another_user_warns() {
     base.with(["init"]).env("RALPH_MEMORY_SAFE__DIRECTORIES", "*").run().answer(0);
     base.run(["init", "--root", "."]).answer(0);
 }
+
+/// Other tools that run agents in loops keep their files in a `.ralph/`, too.
+#[test]
+fn another_programs_folder_is_no_memory() {
+    let foreign: [(&str, &[(&str, &str)]); 8] = [
+        ("empty", &[]),
+        (
+            "logs and specs",
+            &[("logs/1.log", "x"), ("specs/a.md", "# A"), ("PROMPT.md", "# P"), ("fix_plan.md", "- [ ] x")],
+        ),
+        ("settings of its own", &[("config.toml", "[loop]\nmax = 3\nformat = \"markdown\"\n")]),
+        ("an archive of its own", &[("archive/2026-01-01-login/prd.json", "{}")]),
+        ("files of these names", &[("knowledge", "x"), ("journal", "x"), ("config.toml", "")]),
+        ("state and cache", &[("state/x", "x"), ("cache/x", "x"), ("README.md", "# R")]),
+        ("tasks", &[("tasks/1.md", "x"), ("agent/AGENT.md", "x"), ("progress.txt", "x")]),
+        ("a journal in a file", &[("journal.md", "x"), ("knowledge.md", "x")]),
+    ];
+    let input = |base: &TestBase, folder: &str| {
+        json!({"session_id": "s-1", "cwd": base.at(folder), "source": "startup", "prompt": "Which port?", "tool_name": "Read",
+            "tool_input": {"file_path": base.at("a.rs")}, "last_assistant_message": "<learning category=\"pitfall\" tags=\"a\">The port is 5433.</learning>"})
+        .to_string()
+    };
+    let events = ["session-start", "prompt", "tool", "stop", "session-end"];
+    for (what, files) in foreign {
+        let base = TestBase::without_memory();
+        fs::create_dir(base.at(".ralph")).unwrap();
+        for (path, text) in files {
+            base.write(&format!(".ralph/{path}"), text);
+        }
+        let before = base.files("");
+        for event in events {
+            let ran = base.with(["hook", event]).input(input(&base, "")).run();
+            assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr.as_str()), (Some(0), "", ""), "{what}: {event}");
+        }
+        let mut agent = Agent::greeted(base.with(["mcp"]).command());
+        assert_eq!(agent.ask("tools/list", json!({}))["result"]["tools"], json!([]), "{what}");
+        for arguments in [
+            &["list"][..],
+            &["search", "x"],
+            &["show", "x"],
+            &["log"],
+            &["check"],
+            &["context", "x"],
+            &["add", "x", "--body", "x"],
+        ] {
+            let ran = base.run(arguments);
+            assert!(
+                ran.stderr.contains("no memory in ") && ran.stderr.contains("`ralph-memory init`"),
+                "{what}: {ran}"
+            );
+            assert_eq!(ran.code, Some(3), "{what}: {ran}");
+        }
+        assert_eq!(base.files(""), before, "{what}: nothing is written");
+        // One above is not hidden by it.
+        let above = TestBase::new();
+        above.entry("port", "Port", "net", "It is 5432.");
+        fs::create_dir_all(above.at("sub/.ralph")).unwrap();
+        for (path, text) in files {
+            above.write(&format!("sub/.ralph/{path}"), text);
+        }
+        above.with(["search", "5432"]).folder(above.at("sub")).run().says(0, "Port");
+        above.with(["init"]).folder(above.at("sub")).run().says(2, "which has a memory");
+        let told = above.with(["hook", "session-start"]).input(input(&above, "sub")).run().stdout;
+        assert!(told.contains("Port"), "{what}: {told}");
+        // A memory may be made beside its files, and these stay.
+        if what != "files of these names" {
+            base.run(["init"]).says(0, "created .ralph/knowledge/");
+            base.run(["list"]).says(0, "no entries");
+            assert!(files.iter().all(|(path, text)| base.read(&format!(".ralph/{path}")) == *text), "{what}");
+        }
+    }
+    // Each of these alone is a memory, whoever removed the rest.
+    for path in [
+        "config.toml",
+        "knowledge/a.md",
+        "journal/run-1/0001.md",
+        "archive/knowledge/a.md",
+        "archive/journal/run-1/0001.md",
+    ] {
+        let base = TestBase::without_memory();
+        base.write(&format!(".ralph/{path}"), "# Settings\n\nformat = 1\n").run(["list"]).says(0, "");
+    }
+}

@@ -283,6 +283,6 @@ fn a_loop_can_stop_at_the_exit_code_of_record() {
     check("done.txt", &["--outcome", "good"], 2, "good");
     check("done.txt", &["--format", "claude"], 2, "it has no event of");
     fs::remove_dir_all(base.at(".ralph")).unwrap();
-    check("done.txt", &[], 7, "no `.ralph` folder in ");
-    base.run(["record", "done.txt", "--task", "Fix the login"]).says(3, "no `.ralph` folder in ");
+    check("done.txt", &[], 7, "no memory in ");
+    base.run(["record", "done.txt", "--task", "Fix the login"]).says(3, "no memory in ");
 }

@@ -136,7 +136,7 @@ fn watch_ends_when_its_output_is_closed() {
 #[test]
 fn watch_requires_a_memory() {
     let base = TestBase::without_memory();
-    base.run(["watch"]).refuses(3, "no `.ralph` folder in ");
+    base.run(["watch"]).refuses(3, "no memory in ");
 }
 
 fn changes(told: &Receiver<WatchEvent>) -> FileChanges {

@@ -30,6 +30,8 @@ fn open_needs_a_real_folder() {
     fs::remove_file(root.join(".ralph")).unwrap();
 
     fs::create_dir(root.join(".ralph")).unwrap();
+    assert!(matches!(Store::open(root), Err(Error::NoMemory { .. })));
+    fs::create_dir(root.join(".ralph/knowledge")).unwrap();
     let store = Store::open(root).unwrap();
     assert_eq!(store.root(), root);
     assert_eq!(store.memory(), root.join(".ralph"));
@@ -47,8 +49,8 @@ fn a_memory_of_another_user_is_found_and_refused() {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path();
     fs::create_dir_all(root.join("a/b")).unwrap();
-    fs::create_dir(root.join("a/.ralph")).unwrap();
-    fs::create_dir(root.join(".ralph")).unwrap();
+    fs::create_dir_all(root.join("a/.ralph/knowledge")).unwrap();
+    fs::create_dir_all(root.join(".ralph/knowledge")).unwrap();
     let own = rustix::process::geteuid().as_raw();
     let (other, safe) = (own + 1, [root.join("a").display().to_string()]);
     // For another user, all of this belongs to a stranger.
@@ -71,16 +73,16 @@ fn discover_takes_the_nearest() {
     let root = folder.path();
     fs::create_dir_all(root.join("a/b/c")).unwrap();
     fs::write(root.join("a/b/c/file"), "").unwrap();
-    fs::create_dir(root.join(".ralph")).unwrap();
-    fs::create_dir(root.join("a/.ralph")).unwrap();
+    fs::create_dir_all(root.join(".ralph/knowledge")).unwrap();
+    fs::create_dir_all(root.join("a/.ralph/knowledge")).unwrap();
     // A file is not a memory: the search continues.
     fs::write(root.join("a/b/.ralph"), "").unwrap();
     assert_eq!(discover(&root.join("a/b/c")).unwrap().root(), root.join("a"));
     assert_eq!(discover(&root.join("a/b/c/file")).unwrap().root(), root.join("a"));
     assert_eq!(discover(root).unwrap().root(), root);
-    fs::remove_dir(root.join("a/.ralph")).unwrap();
+    fs::remove_dir_all(root.join("a/.ralph")).unwrap();
     assert_eq!(discover(&root.join("a/b/c")).unwrap().root(), root);
-    fs::remove_dir(root.join(".ralph")).unwrap();
+    fs::remove_dir_all(root.join(".ralph")).unwrap();
     let start = root.join("a/b/c");
     assert!(matches!(discover(&start), Err(Error::NoMemory { start: named, .. }) if named == start));
 }

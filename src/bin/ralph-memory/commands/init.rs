@@ -47,8 +47,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &InitArgs) -> anyhow
         return own_memory(ui, &root);
     }
     project_paths::check_folder(&root)?;
-    let above =
-        if args.here || globals.names_root() || root.join(".ralph").exists() { None } else { Memory::above(&root) };
+    let above = if args.here || globals.names_root() || Memory::is_in(&root) { None } else { Memory::above(&root) };
     if let Some(above) = above {
         let message = format!("this folder is inside `{}`, which has a memory", above.display());
         let hint =

@@ -301,8 +301,9 @@ fn save_input(
 ) -> (PathBuf, Result<PathBuf, Error>) {
     let start = start.canonicalize().unwrap_or_else(|_| start.to_owned());
     // A missing memory should be at the root of the repository, else in the folder itself.
-    let above = |name: &str| start.ancestors().find(|folder| folder.join(name).exists());
-    let root = above(".ralph").or_else(|| above(".git")).unwrap_or(&start).to_owned();
+    let above = |is_it: fn(&Path) -> bool| start.ancestors().find(|folder| is_it(folder));
+    let root =
+        above(Memory::is_in).or_else(|| above(|folder| folder.join(".git").exists())).unwrap_or(&start).to_owned();
     let kept = state_folders().keep(&root, run, task, report, now);
     (root, kept)
 }

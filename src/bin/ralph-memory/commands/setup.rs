@@ -213,7 +213,7 @@ pub(crate) fn program() -> Result<PathBuf, Error> {
 /// Returns the folder of the memory, else the named or the working one, and whether there is a memory.
 fn project(globals: &Globals) -> anyhow::Result<(PathBuf, bool)> {
     let start = globals.start()?;
-    if start.join(".ralph").is_dir() {
+    if Memory::is_in(&start) {
         return Ok((start, true));
     }
     if globals.names_root() || Memory::above(&start).is_none() {

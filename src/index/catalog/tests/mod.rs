@@ -22,8 +22,7 @@ pub(super) struct Memory {
 impl Memory {
     pub(super) fn new() -> Memory {
         let folder = tempfile::tempdir().unwrap();
-        fs::create_dir(folder.path().join(".ralph")).unwrap();
-        let store = Store::open(folder.path()).unwrap();
+        let store = Store::create_root(folder.path()).unwrap();
         Memory { folder, store }
     }
 
