@@ -4,13 +4,15 @@
 
 use super::doctor::{GitFacts, IndexFacts, MemoryFacts};
 use super::old_driver::{ATTRIBUTES, without_old_driver};
+use crate::entry::Id;
 use crate::error::Result;
 use crate::git::{Lookup, WorkTree};
 use crate::index;
 use crate::index::catalog::{self, Area};
 use crate::search::semantic::{self, SemanticStatus};
 use crate::sessions::{hook_log, tool_time};
-use crate::workspace::{CONFIG, Workspace};
+use crate::store::CONFIG;
+use crate::workspace::{IGNORE, Workspace};
 
 /// The folders that hold entries.
 const ENTRIES: [&str; 3] = ["knowledge", "journal", "archive"];
@@ -77,17 +79,16 @@ pub(super) fn git_facts(workspace: &Workspace) -> GitFacts {
         Lookup::Refused(reason) => return GitFacts::Failed(reason),
         Lookup::Found(tree) => tree,
     };
-    // Asks about a file in each folder, since the folder itself need not exist.
-    let probes = [MACHINE_FOLDERS[0], MACHINE_FOLDERS[1], ENTRIES[0]].map(|name| format!("{name}/probe.md"));
-    let answers = tree.ignored(&probes.each_ref().map(String::as_str)).and_then(|ignored| {
-        let is_ignored = |name: &str| ignored.iter().any(|probe| probe.split('/').next() == Some(name));
-        let not_ignored =
-            MACHINE_FOLDERS.iter().filter(|name| !is_ignored(name)).map(|name| (*name).to_owned()).collect();
+    let answers = tree.uncommitted().and_then(|uncommitted| {
+        let is_in = |name: &&&str| uncommitted.untracked.iter().any(|path| path.split('/').next() == Some(name));
+        let not_ignored = MACHINE_FOLDERS.iter().filter(is_in).map(|name| (*name).to_owned()).collect();
+        let ignored = tree.ignored(&[&ENTRIES[..], &[IGNORE]].concat())?;
         Ok(GitFacts::WorkTree {
             not_ignored,
             tracked: tree.tracked(&MACHINE_FOLDERS)?,
-            ignores_entries: is_ignored(ENTRIES[0]),
-            uncommitted: tree.uncommitted()?,
+            is_private: ignored.iter().any(|path| path == IGNORE),
+            ignored: ignored.into_iter().filter(|path| Id::of_path(path).is_some()).collect(),
+            uncommitted,
             old_driver: old_driver(workspace, &tree)?,
         })
     });
@@ -98,7 +99,7 @@ pub(super) fn git_facts(workspace: &Workspace) -> GitFacts {
 fn old_driver(workspace: &Workspace, tree: &WorkTree) -> Result<Vec<&'static str>> {
     let is_in_attributes =
         workspace.store.read(ATTRIBUTES).is_ok_and(|file| without_old_driver(&file.bytes) != file.bytes);
-    let is_in_config = !tree.old_driver()?.is_empty();
+    let is_in_config = workspace.store.has_own_git() && !tree.old_driver()?.is_empty();
     let found = [("`.ralph/.gitattributes`", is_in_attributes), ("`.git/config`", is_in_config)];
     Ok(found.into_iter().filter_map(|(file, is_in)| is_in.then_some(file)).collect())
 }
@@ -209,13 +210,14 @@ mod tests {
         git(&["add", "-f", ".ralph/cache/x"]);
         fs::write(folder.path().join(".gitignore"), ".ralph/knowledge/\n").unwrap();
         fs::write(folder.path().join(".ralph/.gitignore"), "/cache/\n").unwrap();
+        fs::create_dir_all(folder.path().join(".ralph/state")).unwrap();
+        fs::write(folder.path().join(".ralph/state/x"), "").unwrap();
+        fs::write(folder.path().join(".ralph/knowledge/x.md"), "---\ntitle: X\ntags: [x]\n---\nx\n").unwrap();
+        let not_ignored = "Warning git does not ignore `state/`, which belongs to this machine only";
+        assert_eq!(found(&memory, "git-ignore"), [not_ignored]);
         assert_eq!(
-            found(&memory, "git-ignore"),
-            [
-                "Ok git ignores the entries, so they are neither shared nor safe from `git clean -x`; `git check-ignore -v \
-                 .ralph/knowledge/x.md` names the line that says so",
-                "Warning git does not ignore `state/`, which belongs to this machine only",
-            ]
+            found(&memory, "git-ignored"),
+            ["Warning git ignores this entry, so it is neither shared nor safe from `git clean -x`"]
         );
         let tracked = "Error git tracks this file: it belongs to one machine, and is not trusted";
         assert_eq!(found(&memory, "tracked-cache"), [tracked]);

@@ -18,9 +18,11 @@ use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::error::{Error, Result};
+use crate::entry::path::display_path;
+use crate::error::{Error, Problem, Result};
 use crate::store::{SourceFiles, git_dir};
 use crate::system::posix::os_string;
+use crate::text::printed_command;
 use call::{GitCall, index_settings};
 use object::{ObjectName, SHA1, SHA256};
 
@@ -127,21 +129,13 @@ impl WorkTree {
         })
     }
 
-    /// Returns those of the paths that `git` ignores, in the given order. They may not exist.
+    /// Returns the files at or below the paths that `git` ignores and does not track, up to the output limit.
     ///
     /// # Errors
     ///
     /// [`Error::Git`] when `git` does not answer.
     pub(crate) fn ignored(&self, paths: &[&str]) -> Result<Vec<String>> {
-        // This command has no option for literal paths, but a path with this prefix has no magic.
-        let start = format!("./{}", self.prefix);
-        let input: String = paths.iter().flat_map(|path| [start.as_str(), path, "\0"]).collect();
-        // 1 means that it ignores none of them.
-        let call = self.read(&["check-ignore", "-z", "--stdin"]).magic();
-        let answer = call.input(input.as_bytes()).good(&[0, 1]).ask()?;
-        let found: Vec<String> = names(&answer.output).collect();
-        let is_ignored = |path: &&&str| found.iter().any(|found| found.strip_prefix(&start) == Some(**path));
-        Ok(paths.iter().filter(is_ignored).map(|path| (*path).to_owned()).collect())
+        self.listed_at(&["ls-files", "-z", "--others", "--ignored", "--exclude-standard"], paths)
     }
 
     /// Returns the tracked files at or below the paths, up to the output limit.
@@ -150,8 +144,12 @@ impl WorkTree {
     ///
     /// [`Error::Git`] when `git` does not answer.
     pub(crate) fn tracked(&self, paths: &[&str]) -> Result<Vec<String>> {
+        self.listed_at(&["ls-files", "-z"], paths)
+    }
+
+    fn listed_at(&self, words: &[&'static str], paths: &[&str]) -> Result<Vec<String>> {
         let paths = paths.iter().map(|path| format!("{}{path}", self.prefix));
-        let answer = self.read(&["ls-files", "-z"]).paths(paths).ask()?;
+        let answer = self.read(words).paths(paths).ask()?;
         Ok(names(&answer.output).map(|path| self.below(path)).collect())
     }
 
@@ -243,6 +241,18 @@ impl WorkTree {
         let off = |filter: &String| ["clean=", "process=", "required=false"].map(|end| format!("{filter}.{end}"));
         Ok(([index_settings(), filters.iter().flat_map(off).collect()].concat(), has_modes))
     }
+}
+
+/// Returns the warning that git ignores the entry at `path`, relative to `.ralph/`.
+pub(crate) fn ignored_entry(path: &str) -> Problem {
+    let shown = display_path(path);
+    let rule = printed_command("git check-ignore -v FILE", &[("FILE", &shown)]);
+    let area = path.split('/').next().unwrap_or_default();
+    let message = "git ignores this entry, so it is neither shared nor safe from `git clean -x`";
+    let hint = format!(
+        "put `!/{area}/` and `!/{area}/**` into `.ralph/.gitignore`, or rename it; {rule} names the line that says so"
+    );
+    Problem::warning(shown, "git-ignored", message, hint)
 }
 
 /// Returns the top of the work tree that contains `folder`, as its files show it, else the folder itself. Starts no git.
@@ -379,18 +389,19 @@ mod tests {
     }
 
     #[test]
-    fn ignored_paths_need_not_exist() {
-        let (_root, memory) = repository(&["knowledge/a.md"]);
-        put(&memory.join(".gitignore"), "/cache/\n/state/\n");
-        let paths = ["knowledge/probe.md", "state/probe", "cache/probe", "knowledge/[ab]*?.md"];
-        assert_eq!(found(&memory).ignored(&paths).unwrap(), ["state/probe", "cache/probe"]);
-        put(&memory.join(".gitignore"), "");
-        assert_eq!(found(&memory).ignored(&paths).unwrap(), Vec::<String>::new());
-        let magic = [":(glob)cache/*", ":!cache/probe"];
+    fn ignored_files_are_found_at_literal_paths() {
+        let (root, memory) = repository(&["knowledge/a.md", "knowledge/build/b.md", "knowledge/core", "cache/x"]);
+        put(&root.path().join(".gitignore"), "build/\ncore\n[Dd]ebug*\n");
         put(&memory.join(".gitignore"), "/cache/\n");
-        assert_eq!(found(&memory).ignored(&magic).unwrap(), Vec::<String>::new());
+        let ignored = |paths: &[&str]| found(&memory).ignored(paths).unwrap();
+        assert_eq!(ignored(&["knowledge"]), ["knowledge/build/b.md", "knowledge/core"]);
+        assert_eq!(ignored(&["knowledge/a.md", "cache/x", "gone.md"]), ["cache/x"]);
+        assert_eq!(ignored(&[":(glob)cache/*", "cache/[x]"]), Vec::<String>::new());
+        // What git tracks is shared, whatever the rules say.
+        git(root.path(), &["add", "-f", "sub/.ralph/knowledge/core"]);
+        assert_eq!(ignored(&["knowledge"]), ["knowledge/build/b.md"]);
         let error = found(&memory).ignored(&["../../../x"]).unwrap_err().to_string();
-        assert!(error.starts_with("`git check-ignore` failed: fatal: "), "{error}");
+        assert!(error.starts_with("`git ls-files` failed: fatal: "), "{error}");
     }
 
     #[test]

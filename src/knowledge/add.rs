@@ -56,6 +56,7 @@ pub(crate) fn add(workspace: &Workspace, knowledge: &Knowledge) -> Result<Writte
     added.problems.extend(doubts(&knowledge, added.path.as_str(), workspace.now()));
     if added.action != WriteAction::Unchanged {
         added.problems.extend(git_problem);
+        added.problems.extend(workspace.warn_of_ignored(added.path.as_relative()));
         added.problems.extend(Workspace::warn_of_invisible(&knowledge, added.path.as_str()));
     }
     Ok(added)

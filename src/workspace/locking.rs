@@ -7,9 +7,10 @@ use std::time::{Duration, Instant, SystemTime};
 
 use super::Workspace;
 use super::activity::Work;
+use super::init::IGNORE;
 use crate::entry::path::MEMORY_FOLDER;
 use crate::error::{Problem, Result};
-use crate::git::{Lookup, Repository, WorkTree};
+use crate::git::{Lookup, Repository, WorkTree, ignored_entry};
 use crate::store::Lock;
 
 /// How long a write waits for git to release the work tree. A stash or a checkout mostly takes less; a commit whose
@@ -92,6 +93,14 @@ impl Workspace {
             let _ = self.store.sweep(&lock);
         }
         Ok(lock)
+    }
+
+    /// Returns a warning if git ignores an entry that was written here, though not the memory as a whole. No client waits for
+    /// it.
+    pub(crate) fn warn_of_ignored(&self, path: &str) -> Option<Problem> {
+        Repository::of(self.store.memory()).filter(|_| !self.is_hurried)?;
+        let ignored = self.work_tree()?.ignored(&[path, IGNORE]).ok()?;
+        (ignored == [path]).then(|| ignored_entry(path))
     }
 
     /// Returns the work tree that contains the memory, if there is git.

@@ -123,3 +123,61 @@ fn knowledge_about_changed_files_is_marked_as_unverified() {
     fs::remove_dir_all(base.at(".git")).unwrap();
     assert!(!context().0.contains("unverified"));
 }
+
+/// A rule of the project for other things can hide an entry: it is named, at once and by `check`.
+#[test]
+fn entries_that_git_ignores_are_named() {
+    for (rule, path) in [
+        ("build/", "knowledge/build/facts.md"),
+        ("[Dd]ebug*", "knowledge/debug-the-parser.md"),
+        ("core", "journal/core/0001.md"),
+        ("*.md", "knowledge/debug-the-parser.md"),
+        ("*.md\n!README.md", "archive/knowledge/old.md"),
+        ("/.ralph/knowledge/", "knowledge/debug-the-parser.md"),
+        ("tmp*/", "knowledge/tmp/deep/er.md"),
+    ] {
+        let project = Project::new();
+        project.0.write(".gitignore", format!("{rule}\n"));
+        let is_written = ["debug-the-parser.md", "core/0001.md"].iter().any(|written| path.ends_with(written));
+        if !is_written {
+            project.0.write(&format!(".ralph/{path}"), "---\ntitle: \"T\"\ntags: [a]\n---\nturnip\n");
+        }
+        let added = project.run(&["add", "Debug the parser", "--tags", "p", "--body", "Use the flag."]);
+        let recorded =
+            project.0.with(["record", "--task", "x", "--run", "core"]).input("<task-done>x</task-done>").run();
+        for (written, ran) in [("debug-the-parser", &added), ("core/0001", &recorded)] {
+            let is_named = ran.stderr.contains("git ignores this entry");
+            assert_eq!(is_named, path.contains(written) || rule.starts_with("*.md"), "{rule}: {ran}");
+        }
+        let checked = project.run(&["check"]);
+        let named = format!("warning[git-ignored]: .ralph/{path}: git ignores this entry");
+        assert!(checked.stdout.contains(&named) && !checked.stdout.contains("not the entries"), "{rule}: {checked}");
+        // What the hint says helps.
+        let area = path.split('/').next().unwrap();
+        let rules = project.0.read(".ralph/.gitignore");
+        project.0.write(".ralph/.gitignore", format!("{rules}!/{area}/\n!/{area}/**\n"));
+        let checked = project.run(&["check"]);
+        assert!(!checked.stdout.contains(&named), "{rule}: {checked}");
+    }
+    // Not the temporary files, and not a memory that is meant to be private.
+    let project = Project::new();
+    project
+        .0
+        .write(".ralph/knowledge/.tmp-1-x", "x")
+        .write(".gitignore", "*.bak\n")
+        .write(".ralph/knowledge/a.bak", "x");
+    project.run(&["check"]).says(0, "ignores `cache/` and `state/`, and not the entries");
+    project.run(&["init", "--private"]).says(0, "");
+    let added = project.run(&["add", "Debug the parser", "--tags", "p", "--body", "Use the flag."]);
+    assert!(!added.stderr.contains("git ignores this"), "{added}");
+    project.run(&["check"]).says(0, "git ignores the entries, so they are neither shared");
+    // Of very many, the first are named.
+    let project = Project::new();
+    for number in 0..30 {
+        project.0.write(&format!(".ralph/knowledge/core/e-{number}.md"), "---\ntitle: E\ntags: [a]\n---\nx\n");
+    }
+    project.0.write(".gitignore", "core\n");
+    let checked = project.run(&["check"]).stdout;
+    assert_eq!(checked.matches("git ignores this entry").count(), 20, "{checked}");
+    assert!(checked.contains("git ignores 30 entries in all"), "{checked}");
+}

@@ -88,8 +88,10 @@ pub(crate) enum GitFacts {
         not_ignored: Vec<String>,
         /// Files below these that it tracks.
         tracked: Vec<String>,
-        /// Whether it ignores the entries.
-        ignores_entries: bool,
+        /// Whether it ignores the memory as a whole.
+        is_private: bool,
+        /// The entries that it ignores.
+        ignored: Vec<String>,
         /// What is not committed.
         uncommitted: Uncommitted,
         /// The files that still name the merge driver of an earlier version.

@@ -5,20 +5,24 @@ use super::finding::{are, ok, warning};
 use crate::diagnostics::gather::MACHINE_FOLDERS;
 use crate::entry::path::{MEMORY_FOLDER, display_path};
 use crate::error::Problem;
-use crate::git::Uncommitted;
+use crate::git::{Uncommitted, ignored_entry};
+use crate::text::count;
 
 /// How to remove from git what it tracks and should not.
 const UNTRACK: &str =
     "run `git rm -r --cached --ignore-unmatch .ralph/cache .ralph/state`, and commit that; the files stay";
 
+/// How many ignored entries are named.
+const MAX_IGNORED: usize = 20;
+
 /// Returns the findings about git.
 pub(super) fn git(git: &GitFacts) -> Vec<Problem> {
-    let (not_ignored, tracked, ignores_entries, uncommitted, old_driver) = match git {
+    let (not_ignored, tracked, (is_private, ignored), uncommitted, old_driver) = match git {
         GitFacts::Missing => return vec![ok("git", "`git` is not installed")],
         GitFacts::NoWorkTree => return vec![ok("git", "the memory is not in a work tree")],
         GitFacts::Failed(reason) => return vec![refusal(reason)],
-        GitFacts::WorkTree { not_ignored, tracked, ignores_entries, uncommitted, old_driver } => {
-            (not_ignored, tracked, *ignores_entries, uncommitted, old_driver)
+        GitFacts::WorkTree { not_ignored, tracked, is_private, ignored, uncommitted, old_driver } => {
+            (not_ignored, tracked, (*is_private, ignored), uncommitted, old_driver)
         }
     };
     let mut findings = tracked_files(tracked);
@@ -29,16 +33,22 @@ pub(super) fn git(git: &GitFacts) -> Vec<Problem> {
         let hint = format!("`ralph-memory check --fix` puts {} into `.ralph/.gitignore`", lines.join(" and "));
         findings.push(warning("git-ignore", message, hint));
     }
-    if ignores_entries {
+    if is_private {
         let message = "git ignores the entries, so they are neither shared nor safe from `git clean -x`; `git check-ignore -v \
                        .ralph/knowledge/x.md` names the line that says so";
         findings.push(ok("git-ignore", message));
+    } else {
+        findings.extend(ignored.iter().take(MAX_IGNORED).map(|path| ignored_entry(path)));
+        if ignored.len() > MAX_IGNORED {
+            let message = format!("git ignores {} in all", count(ignored.len(), "entry"));
+            findings.push(warning("git-ignored", message, "the first ones are named"));
+        }
     }
     if findings.is_empty() {
         findings.push(ok("git-ignore", "ignores `cache/` and `state/`, and not the entries"));
     }
     // What is ignored is not committed either.
-    if !ignores_entries {
+    if !is_private {
         findings.push(ok("git-commit", uncommitted_message(uncommitted)));
     }
     if !old_driver.is_empty() {

@@ -155,7 +155,8 @@ mod tests {
         GitFacts::WorkTree {
             not_ignored: Vec::new(),
             tracked: Vec::new(),
-            ignores_entries: false,
+            is_private: false,
+            ignored: Vec::new(),
             uncommitted,
             old_driver: Vec::new(),
         }
@@ -286,7 +287,8 @@ mod tests {
         let careless = |old_driver| GitFacts::WorkTree {
             not_ignored: vec!["cache".to_owned(), "state".to_owned()],
             tracked: vec!["cache/x".to_owned(), "cache/y".to_owned()],
-            ignores_entries: true,
+            is_private: true,
+            ignored: Vec::new(),
             uncommitted: Uncommitted::default(),
             old_driver,
         };
