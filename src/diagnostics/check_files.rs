@@ -73,7 +73,9 @@ pub(crate) fn check(workspace: &Workspace, semantic: SemanticStatus, others: Vec
     for catalog in [&live, &archive] {
         workspace.committed_secrets(catalog, &mut findings, &mut checking);
         findings.append(catalog.findings());
-        findings.extend(catalog.rows().filter_map(|row| rules::unsafe_name(&catalog.path(row))));
+        let paths: Vec<String> = catalog.rows().map(|row| catalog.path(row)).collect();
+        findings.extend(paths.iter().filter_map(|path| rules::unsafe_name(path)));
+        findings.extend(rules::lost_names(&paths));
     }
     drop(checking);
     let _examining = workspace.doing(Work::Examining, None);

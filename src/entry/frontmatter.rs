@@ -151,12 +151,22 @@ fn locate(head: &str) -> Fault {
         let message = format!("the key `{}` is here for the second time", key.name);
         return Fault { code: "duplicate-key", offset: key.start, message, hint: "keep one of the two lines" };
     }
-    let (offset, message) = match serde_yaml::from_str::<serde_yaml::Mapping>(head) {
+    let (mut offset, message) = match serde_yaml::from_str::<serde_yaml::Mapping>(head) {
         Err(error) => (error.location().map_or(0, |location| location.index().min(head.len())), error.to_string()),
         Ok(_) => (0, "a value has a type that no entry can have".to_owned()),
     };
+    // The parser may notice it only in another line than that of the value.
+    let parts = keys.iter().zip(keys.iter().skip(1).map(|next| next.start).chain([head.len()]));
+    let is_bad = |part: &str| StyledValue { keys: &[] }.deserialize(serde_yaml::Deserializer::from_str(part)).is_err();
+    if let Some((key, end)) = parts.into_iter().find(|(key, end)| is_bad(&head[key.start..*end]))
+        && !(key.start..end).contains(&offset)
+    {
+        offset = key.place();
+    }
     let message = message.split(" at line ").next().unwrap_or_default();
-    let hint = if message.contains("mapping values are not allowed") {
+    let hint = if head[offset..].starts_with("{{") {
+        "fill in this placeholder of a template, or put it in double quotes"
+    } else if message.contains("mapping values are not allowed") {
         "put the value in double quotes: a colon and a space inside it begin another value"
     } else if message.contains("expected a YAML mapping") {
         "write each field as `key: value`, with a space after the colon"

@@ -134,7 +134,7 @@ fn property(byte: u8, offset: usize) -> Fault {
     };
     let article = if byte == b'!' { "a" } else { "an" };
     let message = format!("{article} YAML {name} begins here, and entries may not have any");
-    Fault { code, offset, message, hint: "put the value in double quotes" }
+    Fault { code, offset, message, hint: "put the value in double quotes, without a comment behind it" }
 }
 
 fn too_deep(offset: usize) -> Fault {

@@ -29,7 +29,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 
 use crate::text::{choice, nfc};
-use path::COPIES;
+use path::{COPIES, without_extension};
 
 pub use attempt::{Attempt, AttemptHead, Difficulty, Files, Outcome, Sections, Validation};
 pub(crate) use head::{Entry, Head, Link};
@@ -98,7 +98,7 @@ impl Id {
     pub fn of_path(path: &str) -> Option<Id> {
         let path = nfc(path.strip_prefix("archive/").unwrap_or(path));
         let (kind, rest) = path.split_once('/')?;
-        let rest = rest.strip_suffix(".md")?;
+        let rest = without_extension(rest)?;
         let (folder, stem) = rest.rsplit_once('/').map_or((None, rest), |(folder, stem)| (Some(folder), stem));
         let is_wrong = |part: &str| matches!(part, "" | "." | "..");
         if is_wrong(stem) || folder.is_some_and(|folder| folder.split('/').any(is_wrong)) {
@@ -119,7 +119,7 @@ impl Id {
     pub fn parse(text: &str) -> Option<Id> {
         let text = nfc(text.trim().trim_start_matches("./"));
         let text = text.strip_prefix(".ralph/").unwrap_or(&text);
-        let text = text.strip_suffix(".md").unwrap_or(text);
+        let text = without_extension(text).unwrap_or(text);
         if text.is_empty() || text.ends_with('/') {
             return None;
         }

@@ -87,6 +87,12 @@ pub(crate) fn is_copy(path: &str) -> bool {
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
+/// Returns the name of an entry's file without its extension; `None` if it has another one. Editors write it in several ways.
+pub(crate) fn without_extension(name: &str) -> Option<&str> {
+    let (stem, extension) = name.rsplit_once('.')?;
+    ["md", "markdown"].iter().any(|known| extension.eq_ignore_ascii_case(known)).then_some(stem)
+}
+
 /// Returns whether a path names a file of the project, which git can be asked about.
 pub(crate) fn is_project_path(path: &str) -> bool {
     !path.is_empty()

@@ -8,7 +8,7 @@ use super::report::{ImportOrigin, ImportReport, reason_of};
 use super::request::{ImportKind, ImportRequest};
 use crate::entry::edit::list_items;
 use crate::entry::frontmatter::{self, Fields, double_quote};
-use crate::entry::{Source, parse_time};
+use crate::entry::{Source, is_pattern, parse_time};
 use crate::store::Unreadable;
 use crate::text::{count, own_block, without_marks};
 
@@ -125,6 +125,9 @@ fn with_quoted_values(head: &str) -> String {
     let is_yaml = |line: &str| frontmatter::parse(&format!("{line}\n")).is_ok();
     let quoted = |line: &str| match line.split_once(": ") {
         Some((key, value)) if !value.trim().is_empty() && !is_yaml(line.trim_start()) => {
+            // A title may have a `#`; behind a pattern, it begins a comment.
+            let value =
+                value.split_once(" #").map(|(value, _)| value).filter(|value| is_pattern(value)).unwrap_or(value);
             let list = format!("{key}: [{}]", value.trim());
             let is_list = value.trim_start().starts_with('"') && is_yaml(list.trim_start());
             if is_list { list } else { format!("{key}: {}", double_quote(value.trim())) }

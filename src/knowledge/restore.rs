@@ -9,7 +9,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::write::{edited, located, refuse_unlisted, settle};
 use super::written::{WriteAction, Written};
 use crate::entry::edit::Change;
-use crate::entry::path::{COPIES, display_path, is_copy};
+use crate::entry::path::{COPIES, display_path, is_copy, without_extension};
 use crate::entry::written::{FINGERPRINTS, fingerprint};
 use crate::entry::{self, Entry, Head, Id, Kind};
 use crate::error::{Error, Problem, Result};
@@ -215,7 +215,7 @@ fn is_same_entry(entry: &Head, version: &Head) -> bool {
 
 /// Returns the row of the live entry to which an archived version belongs that is named after its id `target` of before.
 fn owner(workspace: &Workspace, (live, archive): (&Catalog, &Catalog), target: &Id, version: &str) -> Option<RowId> {
-    let stem = version.strip_suffix(".md").and_then(|path| path.rsplit('/').next())?;
+    let stem = without_extension(version).and_then(|path| path.rsplit('/').next())?;
     version_of(stem)?;
     let [row] = live.rows_of_name(target)[..] else { return None };
     let is_free = archive.rows_of_name(target).is_empty();
@@ -275,8 +275,9 @@ fn later_texts(path: &str, live: &Head, current: &[u8], version: &Entry) -> Vec<
 /// Returns the path of an archived entry when it was live: with the file's own name, which may differ in form from its
 /// id.
 fn live_path(archived: &str) -> String {
-    let path = archived.strip_prefix("archive/").and_then(|path| path.strip_suffix(".md")).unwrap_or(archived);
-    let (folder, stem) = path.rsplit_once('/').unwrap_or(("", path));
+    let path = archived.strip_prefix("archive/").unwrap_or(archived);
+    let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+    let (stem, extension) = name.rsplit_once('.').unwrap_or((name, "md"));
     let stem = version_of(stem).map_or(stem, |(stem, ..)| stem);
-    format!("{folder}/{stem}.md")
+    format!("{folder}/{stem}.{extension}")
 }

@@ -27,7 +27,7 @@ pub(super) fn derived(workspace: &Workspace, catalog: &Catalog, knowledge: &Know
     let heads = rows.map(|row| catalog.head(row)).filter(|head| workspace.shows(head));
     let tags = tags_of(&knowledge.title, &knowledge.body, heads);
     if tags.is_empty() {
-        return Err(Error::invalid("tags", "an entry needs at least one tag"));
+        return Err(Error::invalid("tags", "the title has no word that could be one: give some (`--tags`)"));
     }
     // In the form in which tags are written.
     Ok(Knowledge { tags, ..knowledge.clone() }.normalised()?.tags)

@@ -7,7 +7,7 @@ use chrono::{DateTime, Utc};
 
 use super::code_names::{NamedLines, SourceCode, names};
 use super::staleness::{ENTRIES, Staleness, decisive, is_rewritten, is_text_of, later_paths};
-use crate::entry::path::{MEMORY_FOLDER, display_path, is_project_path};
+use crate::entry::path::{MEMORY_FOLDER, display_path, is_project_path, without_extension};
 use crate::entry::{Head, said};
 use crate::error::{Error, Result};
 use crate::git::{DiffRange, FileContent, FileContents, FileDiff, Lookup, MAX_TEXT, Place, WorkTree};
@@ -191,7 +191,7 @@ impl KnownEntries {
         }
         let is_gone = |path: &str| {
             let path = path.strip_prefix(MEMORY_FOLDER).unwrap_or_default();
-            path.strip_suffix(".md").is_some() && live.row_of_path(path).is_none()
+            without_extension(path).is_some() && live.row_of_path(path).is_none()
         };
         let gone = before.iter().filter(|(path, _)| is_gone(path)).map(|(_, blob)| blob.clone()).collect();
         let after = tree.listed(range.to.as_deref().unwrap_or("HEAD"), ENTRIES)?;

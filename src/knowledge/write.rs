@@ -4,7 +4,7 @@
 
 use super::written::Written;
 use crate::entry::edit::{self, Change};
-use crate::entry::path::{EntryPath, display_path};
+use crate::entry::path::{EntryPath, display_path, without_extension};
 use crate::entry::written;
 use crate::entry::{Id, Kind, Scope};
 use crate::error::{Error, Problem, Result};
@@ -86,7 +86,7 @@ pub(super) fn archived_stems(workspace: &Workspace, folder: &str) -> Vec<String>
     let mut stems = Vec::new();
     for name in open.names().unwrap_or_default() {
         let Some(name) = name.to_str() else { continue };
-        match name.strip_suffix(".md") {
+        match without_extension(name) {
             Some(stem) => stems.push(stem.to_owned()),
             None => stems.extend(archived_stems(workspace, &format!("{folder}/{name}"))),
         }

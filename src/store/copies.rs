@@ -19,7 +19,7 @@ use super::layout::Store;
 use super::temp::{Access, Durability, PRIVATE_FILE};
 use super::visit::{MAX_DEPTH, Visited};
 use super::write::Created;
-use crate::entry::path::COPIES;
+use crate::entry::path::{COPIES, without_extension};
 use crate::entry::{MAX_FILE_BYTES, read};
 use crate::error::Result;
 use crate::system::posix::fs::{Mode, OFlags};
@@ -217,7 +217,7 @@ impl Store {
                 let Visited::Name(parent, name, kind) = visited else { return Ok::<_, ()>(false) };
                 let attempt = path.strip_suffix(FORGOTTEN);
                 if kind == FileKind::File
-                    && (attempt.is_some() || path.strip_suffix(".md").is_some())
+                    && (attempt.is_some() || without_extension(path).is_some())
                     && let Ok(stat) = parent.stat_of_os(name)
                 {
                     let (is_tombstone, written) = (attempt.is_some(), DateTime::from_timestamp_nanos(stat.mtime));

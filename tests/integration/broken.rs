@@ -388,3 +388,64 @@ fn reading_broken_files_takes_little_memory() {
     let done = child.output().unwrap();
     assert!(done.status.success() && String::from_utf8_lossy(&done.stdout).contains("1 passed"), "{done:?}");
 }
+
+/// Files as editors, templates, git and other systems leave them: each is read, or named where it is wrong.
+#[test]
+fn odd_files_are_read_or_named() {
+    let entry = |head: &str| format!("---\ntitle: \"Turnips\"\n{head}\n---\nturnip\n");
+    let (plain, lfs) =
+        (entry("tags: [a]"), "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n".to_owned());
+    // The name, the text, whether its words find it, and the code and line of its problem.
+    let cases: [(&str, &String, bool, &str, u32); 24] = [
+        ("upper.MD", &plain, true, "", 0),
+        ("long.markdown", &plain, true, "", 0),
+        ("Mixed.Markdown", &plain, true, "", 0),
+        ("team/upper.Md", &plain, true, "", 0),
+        ("note.mdx", &plain, false, "", 0),
+        ("note.txt", &plain, false, "", 0),
+        ("#note.MD", &plain, false, "", 0),
+        ("con.md", &plain, true, "lost-name", 0),
+        ("aux.notes.MD", &plain, true, "lost-name", 0),
+        ("a:b?.md", &plain, true, "lost-name", 0),
+        ("dot./x.md", &plain, true, "lost-name", 0),
+        ("lfs.md", &lfs, false, "lfs-pointer", 1),
+        ("a.md", &entry("tags: #infra"), true, "lost-word", 3),
+        ("b.md", &entry("tags: infra #db"), true, "lost-word", 3),
+        ("c.md", &entry("tags:\n  - #infra\n  - db"), true, "lost-word", 4),
+        ("d.md", &entry("tags: [infra,\n  #db\n  x]"), true, "lost-word", 4),
+        ("e.md", &entry("aliases: Issue #12"), true, "lost-word", 3),
+        ("f.md", &entry("tags: [a] #infra\nfeature: x #y"), true, "", 0),
+        ("g.md", &entry("tags: \"a #b\" # a note\nquestions: ['what #c']"), true, "", 0),
+        ("h.md", &entry("tags: [a]\ndate: {{date}}"), true, "yaml", 4),
+        ("i.md", &entry("tags: [a]\ndate: {{ date }}\nfeature: x"), true, "yaml", 4),
+        ("j.md", &entry("tags: [#a, b]\nfeature: x"), true, "yaml", 3),
+        ("k.md", &entry("tags: [a]\nfiles: **/*.ts # web"), true, "yaml-alias", 4),
+        ("l.md", &entry("tags: [a]\nfiles: src/**/*.ts # web"), true, "", 0),
+    ];
+    for (name, text, is_found, code, line) in cases {
+        let folder = tempfile::tempdir().unwrap();
+        Memory::init(folder.path()).unwrap();
+        let path = folder.path().join(".ralph/knowledge").join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, text).unwrap();
+        let memory = Memory::open(folder.path()).unwrap();
+        let found = memory.search(&Query { text: "turnip".into(), ..Query::default() }, 10).unwrap().hits;
+        assert_eq!(!found.is_empty(), is_found, "{name}: {found:?}");
+        let problems = memory.check().problems;
+        let named: Vec<(&str, u32)> =
+            problems.iter().map(|problem| (problem.code.as_str(), problem.line.unwrap_or(0))).collect();
+        let is_named = if code.is_empty() {
+            named.iter().all(|(code, _)| *code == "unsafe-name")
+        } else {
+            named.contains(&(code, line))
+        };
+        assert!(is_named, "{name}: {problems:?}");
+        if name == "upper.MD" {
+            assert_eq!(found[0].entry.id, Id::parse("upper.MD").unwrap());
+            let moved = memory.archive(&[found[0].entry.id.clone()]).unwrap().moved;
+            assert_eq!(moved[0].id.as_str(), "knowledge/upper");
+            memory.restore(&Id::parse("upper").unwrap(), None).unwrap();
+            assert!(path.is_file());
+        }
+    }
+}

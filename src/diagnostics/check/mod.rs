@@ -22,7 +22,7 @@ use crate::knowledge::tidy::plan::LiveEntry;
 use crate::search::retrieve::{circles, replaced, replacements_among};
 use crate::text::printed_command;
 
-pub(crate) use self::names::unsafe_name;
+pub(crate) use self::names::{lost_names, unsafe_name};
 pub(crate) use self::usefulness::usefulness;
 
 /// Returns the problems between the live entries `live`. `names` are those of all entries, the archive's included.

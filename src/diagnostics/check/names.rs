@@ -1,8 +1,17 @@
-//! Finds paths that a shell acts on: pasted without quotes, such a path runs or redirects something.
+//! Finds paths that a shell acts on, since such a path runs or redirects something when it is pasted without quotes, and
+//! those that a clone on another system loses.
+
+use std::collections::HashMap;
 
 use crate::entry::path::display_path;
 use crate::error::Problem;
-use crate::text::acting_in_path;
+use crate::store::is_reserved_name;
+use crate::text::{acting_in_path, nfc};
+
+/// The hint for names.
+const RENAME: &str = "rename the file or the folder, and correct the links to it";
+/// What no name on Windows has, beside `/`.
+const NOT_ON_WINDOWS: [char; 8] = ['<', '>', ':', '"', '\\', '|', '?', '*'];
 
 /// Returns a warning if a shell acts on the path of a file, which is relative to `.ralph/`.
 pub(crate) fn unsafe_name(path: &str) -> Option<Problem> {
@@ -12,13 +21,61 @@ pub(crate) fn unsafe_name(path: &str) -> Option<Problem> {
         character if character.is_ascii_graphic() => format!("its path has `{character}`, on which a shell acts"),
         _ => "its path has a line break or another control character, on which a shell acts".to_owned(),
     };
-    let hint = "rename the file or the folder, and correct the links to it";
-    Some(Problem::warning(display_path(path), "unsafe-name", what, hint))
+    Some(Problem::warning(display_path(path), "unsafe-name", what, RENAME))
+}
+
+/// Returns a warning for each of these paths that a clone on macOS or Windows cannot have.
+pub(crate) fn lost_names(paths: &[String]) -> Vec<Problem> {
+    let mut first: HashMap<String, &str> = HashMap::new();
+    let is_lost = |part: &&str| {
+        let is_refused = |character: char| NOT_ON_WINDOWS.contains(&character) || character.is_ascii_control();
+        is_reserved_name(part) || part.ends_with(' ') || part.contains(is_refused)
+    };
+    let mut lost = Vec::new();
+    for path in paths {
+        let other = *first.entry(nfc(path).to_lowercase()).or_insert(path);
+        let message = if other != path {
+            let other = display_path(other);
+            format!(
+                "a clone on macOS or Windows has only one of this file and `{other}`: their names differ in case alone"
+            )
+        } else if let Some(part) = path.split('/').find(is_lost) {
+            format!("a clone on Windows cannot have this file: `{part}` is no name there")
+        } else {
+            continue;
+        };
+        lost.push(Problem::warning(display_path(path), "lost-name", message, RENAME));
+    }
+    lost
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_that_another_system_loses_are_reported() {
+        let check = |paths: &[&str], expected: &[&str]| {
+            let paths: Vec<String> = paths.iter().map(|&path| path.to_owned()).collect();
+            let found: Vec<String> = lost_names(&paths).iter().map(ToString::to_string).collect();
+            assert_eq!(found.len(), expected.len(), "{found:?}");
+            assert!(found.iter().zip(expected).all(|(found, part)| found.contains(part)), "{found:?}");
+        };
+        check(
+            &["knowledge/a.md", "knowledge/b.MD", "archive/knowledge/A.md", "knowledge/null.md", "knowledge/é.md"],
+            &[],
+        );
+        for name in
+            ["con.md", "NUL.markdown", "com1/x.md", "a:b?.md", "a\\b.md", "a|b.md", "x /y.md", "x./y.md", "a\tb.md"]
+        {
+            check(&[&format!("knowledge/{name}")], &["cannot have this file"]);
+        }
+        for (one, other) in
+            [("a.md", "A.md"), ("é.md", "e\u{301}.md"), ("x/A.md", "X/a.md"), ("note.MD", "note.md"), ("Ä.md", "ä.md")]
+        {
+            check(&[&format!("knowledge/{one}"), &format!("knowledge/{other}")], &["has only one of"]);
+        }
+    }
 
     #[test]
     fn names_that_a_shell_acts_on_are_reported() {

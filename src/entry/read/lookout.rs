@@ -5,12 +5,14 @@ use serde_json::Value;
 use super::reader::EntryReader;
 use crate::entry::conflict::merged;
 use crate::entry::frontmatter::Fields;
-use crate::entry::guard::{CONFLICT, conflicts};
+use crate::entry::guard::{CONFLICT, Key, Style, conflicts};
 use crate::error::{MAX_OF_FILE, Severity};
 use crate::text::invisible;
 
 /// The beginning of a comment in which the merge driver of an earlier version kept a value; key and value follow.
 const LOST: &str = "# merge-conflict ";
+/// The keys whose values are words of people.
+const WORDS: [&str; 4] = ["title", "tags", "aliases", "questions"];
 /// The hint for invisible characters.
 const INVISIBLE_HINT: &str = "delete it, since nobody can review it; it is shown escaped";
 
@@ -23,6 +25,31 @@ impl EntryReader<'_> {
         let hint = "decide between the two and delete the comment";
         for at in lost.map(|(at, _)| self.frontmatter.start + at).collect::<Vec<_>>() {
             self.report(Severity::Warning, "merge-conflict", Some(at), message, hint);
+        }
+    }
+
+    /// Reports words behind a `#`, which people mean as tags and numbers, and YAML takes for comments.
+    pub(super) fn look_for_lost_words(&mut self) {
+        let (text, start, end) = (self.text, self.frontmatter.start, self.frontmatter.end);
+        // The places of keys take a scan.
+        let keys = if text[start..end].contains(" #") { self.keys().to_vec() } else { Vec::new() };
+        let ends = keys.iter().skip(1).map(|next| next.start).chain([end - start]);
+        let is_of_words =
+            |key: &Key| WORDS.contains(&key.name.as_str()) && !matches!(key.style, Style::BlockScalar | Style::Quoted);
+        for (key, end) in keys.iter().zip(ends).filter(|(key, _)| is_of_words(key)) {
+            // What is behind a list is none of its items.
+            let end = if key.style == Style::FlowList { key.value.end } else { end };
+            let mut at = start + key.colon_end;
+            for line in text[at..start + end].split_inclusive('\n') {
+                let is_word = |mark: &usize| line[mark + 2..].starts_with(char::is_alphanumeric);
+                // What is in quotes is text.
+                if let Some(mark) = line.find(" #").filter(is_word).filter(|_| !line.contains(['"', '\''])) {
+                    let message = format!("`{}` ends before this `#`: behind a space, it begins a comment", key.name);
+                    let hint = "leave the `#` out, or put the value in double quotes";
+                    self.report(Severity::Warning, "lost-word", Some(at + mark + 1), &message, hint);
+                }
+                at += line.len();
+            }
         }
     }
 

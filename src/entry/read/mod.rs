@@ -17,6 +17,7 @@ use super::frontmatter::{self, Fields, Missing};
 use super::guard::{CONFLICT, Fault};
 use super::knowledge::unsettled;
 use super::outline::{OutlineHeading, headings, title_heading};
+use super::path::without_extension;
 use super::written::{author, fingerprint};
 use super::{Entry, Head, Id, Kind, Outcome, Scope, Sections, is_task_id};
 use crate::error::{Message, Severity};
@@ -24,6 +25,9 @@ use crate::error::{Message, Severity};
 pub(crate) use self::misspelt::{UNKNOWN_CATEGORY, misspelt_category};
 use crate::text::lines::each_once;
 use crate::text::{fold_tag, nfc, one_line, split_tags};
+
+/// How a file begins in whose place git has a pointer.
+const LFS: &str = "version https://git-lfs.github.com/spec/";
 
 /// Reads the entry at `path` (relative to `.ralph/`) whose file holds `bytes`.
 ///
@@ -47,6 +51,11 @@ pub fn read(path: &str, bytes: &[u8]) -> Entry {
     };
     reader.text = text;
     reader.look_for_invisible();
+    if text.starts_with(LFS) {
+        let hint = "`git lfs pull` fetches it; leave `*.md` out of the lines with `filter=lfs` in `.gitattributes`";
+        reader.report(Severity::Error, "lfs-pointer", Some(0), "this is a pointer of Git LFS, and no text", hint);
+        return reader.measured("", 1);
+    }
     let split = match frontmatter::split(text) {
         Ok(split) => split,
         // A note of another program, or of somebody who wrote only the text.
@@ -93,7 +102,7 @@ fn title_of_note(path: &str, body: &str) -> String {
     let begins = |heading: &OutlineHeading| body[..heading.range.start].trim().is_empty();
     let heading = heading.or_else(|| title_heading(body).filter(begins));
     let name = path.rsplit('/').next().unwrap_or(path);
-    heading.map_or_else(|| name.trim_end_matches(".md").replace(['-', '_'], " "), |heading| heading.title)
+    heading.map_or_else(|| without_extension(name).unwrap_or(name).replace(['-', '_'], " "), |heading| heading.title)
 }
 
 /// Returns a hash of a body's words in lower case (XXH3, 64 bits), and their number.
@@ -196,6 +205,7 @@ impl EntryReader<'_> {
             self.bad_value("task_id", &format!("cannot be the id of a task: `{id}`"), TASK_ID);
         }
         self.look_for_misspelt(fields);
+        self.look_for_lost_words();
     }
 
     /// Reads the frontmatter of an attempt.

@@ -9,7 +9,7 @@ use zerocopy::IntoBytes as _;
 
 use super::Area;
 use super::table::{AGAIN, Code, FolderRow, NotAnEntry, Row, fingerprint, is_racy};
-use crate::entry::path::{COPIES, is_copy};
+use crate::entry::path::{COPIES, is_copy, without_extension};
 use crate::error::Problem;
 use crate::store::{FileKind, FileStat, Folder, Store};
 use crate::system::posix::io::Errno;
@@ -201,8 +201,8 @@ pub(super) fn list(opened: &OpenFolder, path: &str, area: Area) -> Listing {
 
 /// Returns whether a file of this name is an entry: copies and locks of editors are not.
 fn is_entry_name(name: &OsStr) -> bool {
-    let name = name.as_encoded_bytes();
-    name.ends_with(b".md") && !name.starts_with(b".") && !name.starts_with(b"#")
+    let name = name.to_string_lossy();
+    without_extension(&name).is_some() && !name.starts_with(['.', '#'])
 }
 
 fn is_hidden(name: &OsStr) -> bool {

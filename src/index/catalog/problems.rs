@@ -4,6 +4,7 @@ use std::io;
 
 use super::table::{Code, ERROR};
 use super::{Catalog, RowId};
+use crate::entry::path::without_extension;
 use crate::error::{Findings, INCOMPLETE, Problem, Severity};
 
 /// How many problems a query reports.
@@ -83,7 +84,7 @@ impl Catalog {
             if folder.unreadable > 0 {
                 findings.add(Code::Unreadable.problem(path));
             }
-            if path.strip_suffix(".md").is_some() {
+            if without_extension(path).is_some() {
                 findings.add(Code::NotAFile.problem(path));
             }
         }

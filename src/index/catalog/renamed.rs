@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use super::Catalog;
 use super::table::{ALIASES, RowId, number};
+use crate::entry::path::without_extension;
 use crate::entry::{EntryNames, Head, Id};
 use crate::store::version_of;
 
@@ -50,7 +51,7 @@ impl Catalog {
     pub fn rows_like(&self, stem: &str) -> impl Iterator<Item = RowId> {
         self.knowledge_rows().filter(move |row| {
             let name = self.table.name(self.row(*row));
-            name.strip_suffix(".md").is_some_and(|name| name.eq_ignore_ascii_case(stem))
+            without_extension(name).is_some_and(|name| name.eq_ignore_ascii_case(stem))
         })
     }
 
