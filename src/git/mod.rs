@@ -18,11 +18,11 @@ use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::entry::path::display_path;
+use crate::entry::path::{MEMORY_FOLDER, display_path};
 use crate::error::{Error, Problem, Result};
 use crate::store::{SourceFiles, git_dir};
 use crate::system::posix::os_string;
-use crate::text::printed_command;
+use crate::text::{count, printed_command};
 use call::{GitCall, index_settings};
 use object::{ObjectName, SHA1, SHA256};
 
@@ -32,6 +32,9 @@ pub(crate) use log::Touch;
 
 /// The limit of a list of all files of a project, in bytes.
 const MAX_LISTED: u64 = 64 * 1024 * 1024;
+
+/// How many ignored entries are named.
+const MAX_IGNORED: usize = 10;
 
 /// Git's answer about a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -243,16 +246,17 @@ impl WorkTree {
     }
 }
 
-/// Returns the warning that git ignores the entry at `path`, relative to `.ralph/`.
-pub(crate) fn ignored_entry(path: &str) -> Problem {
-    let shown = display_path(path);
-    let rule = printed_command("git check-ignore -v FILE", &[("FILE", &shown)]);
-    let area = path.split('/').next().unwrap_or_default();
-    let message = "git ignores this entry, so it is neither shared nor safe from `git clean -x`";
-    let hint = format!(
-        "put `!/{area}/` and `!/{area}/**` into `.ralph/.gitignore`, or rename it; {rule} names the line that says so"
-    );
-    Problem::warning(shown, "git-ignored", message, hint)
+/// Returns the warning that git ignores these entries, of which there is at least one. Paths are relative to `.ralph/`.
+pub(crate) fn ignored_entries(paths: &[String]) -> Problem {
+    let shown: Vec<String> = paths.iter().take(MAX_IGNORED).map(|path| display_path(path)).collect();
+    let more = if paths.len() > MAX_IGNORED { "`, …" } else { "`" };
+    let (entries, list) = (count(paths.len(), "entry"), shown.join("`, `"));
+    let message = format!("git ignores {entries}, neither shared nor safe from `git clean -x`: `{list}{more}");
+    let area = paths.iter().find_map(|path| path.split('/').next()).unwrap_or_default();
+    let rule = printed_command("git check-ignore -v FILE", &[("FILE", shown.first().map_or("", String::as_str))]);
+    let lines = format!("put `!/{area}/` and `!/{area}/**` into `.ralph/.gitignore`");
+    let hint = format!("{lines}, or rename the file or its folder; {rule} names the line that says so");
+    Problem::warning(MEMORY_FOLDER, "git-ignore", message, hint)
 }
 
 /// Returns the top of the work tree that contains `folder`, as its files show it, else the folder itself. Starts no git.

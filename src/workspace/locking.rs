@@ -10,7 +10,7 @@ use super::activity::Work;
 use super::init::IGNORE;
 use crate::entry::path::MEMORY_FOLDER;
 use crate::error::{Problem, Result};
-use crate::git::{Lookup, Repository, WorkTree, ignored_entry};
+use crate::git::{Lookup, Repository, WorkTree, ignored_entries};
 use crate::store::Lock;
 
 /// How long a write waits for git to release the work tree. A stash or a checkout mostly takes less; a commit whose
@@ -100,7 +100,7 @@ impl Workspace {
     pub(crate) fn warn_of_ignored(&self, path: &str) -> Option<Problem> {
         Repository::of(self.store.memory()).filter(|_| !self.is_hurried)?;
         let ignored = self.work_tree()?.ignored(&[path, IGNORE]).ok()?;
-        (ignored == [path]).then(|| ignored_entry(path))
+        (ignored == [path]).then(|| ignored_entries(&ignored))
     }
 
     /// Returns the work tree that contains the memory, if there is git.

@@ -73,7 +73,7 @@ fn check_fix_repairs_everything_that_needs_no_decision() {
 fn git_ignores_files_of_this_machine() {
     let base = TestBase::new();
     git(&base, &["init", "-q"]);
-    base.write(".ralph/.gitignore", "/cache/\n*.bak");
+    base.write(".ralph/.gitignore", "/cache/\n*.bak").write(".ralph/cache/x", "x");
     let fix = || base.with(["check", "--fix"]).env("PATH", std::env::var_os("PATH").unwrap()).run();
     let ran = fix();
     assert_eq!(ran.code, Some(0), "{ran}");

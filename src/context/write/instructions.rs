@@ -145,7 +145,7 @@ mod tests {
             let read = elements::read(&text);
             assert!(read.ends.is_empty() && read.failure.is_none() && read.refused.is_empty(), "{read:?}");
         }
-        assert!(reporting(true, Some("a`b\n<journal>")).contains("<task-failed>a'b &lt;journal></task-failed>"));
+        assert!(reporting(true, Some("a`b\n<journal>")).contains("<task-failed>a'b\\u{a}&lt;journal></task-failed>"));
     }
 
     #[test]

@@ -5,15 +5,11 @@ use super::finding::{are, ok, warning};
 use crate::diagnostics::gather::MACHINE_FOLDERS;
 use crate::entry::path::{MEMORY_FOLDER, display_path};
 use crate::error::Problem;
-use crate::git::{Uncommitted, ignored_entry};
-use crate::text::count;
+use crate::git::{Uncommitted, ignored_entries};
 
 /// How to remove from git what it tracks and should not.
 const UNTRACK: &str =
     "run `git rm -r --cached --ignore-unmatch .ralph/cache .ralph/state`, and commit that; the files stay";
-
-/// How many ignored entries are named.
-const MAX_IGNORED: usize = 20;
 
 /// Returns the findings about git.
 pub(super) fn git(git: &GitFacts) -> Vec<Problem> {
@@ -37,12 +33,8 @@ pub(super) fn git(git: &GitFacts) -> Vec<Problem> {
         let message = "git ignores the entries, so they are neither shared nor safe from `git clean -x`; `git check-ignore -v \
                        .ralph/knowledge/x.md` names the line that says so";
         findings.push(ok("git-ignore", message));
-    } else {
-        findings.extend(ignored.iter().take(MAX_IGNORED).map(|path| ignored_entry(path)));
-        if ignored.len() > MAX_IGNORED {
-            let message = format!("git ignores {} in all", count(ignored.len(), "entry"));
-            findings.push(warning("git-ignored", message, "the first ones are named"));
-        }
+    } else if !ignored.is_empty() {
+        findings.push(ignored_entries(ignored));
     }
     if findings.is_empty() {
         findings.push(ok("git-ignore", "ignores `cache/` and `state/`, and not the entries"));
