@@ -214,7 +214,8 @@ mod tests {
         fs::write(folder.path().join(".ralph/state/x"), "").unwrap();
         fs::write(folder.path().join(".ralph/knowledge/x.md"), "---\ntitle: X\ntags: [x]\n---\nx\n").unwrap();
         let not_ignored = "Warning git does not ignore `state/`, which belongs to this machine only";
-        let ignored = "Warning git ignores 1 entry, neither shared nor safe from `git clean -x`: `.ralph/knowledge/x.md`";
+        let ignored =
+            "Warning git ignores 1 entry, neither shared nor safe from `git clean -x`: `.ralph/knowledge/x.md`";
         assert_eq!(found(&memory, "git-ignore"), [not_ignored, ignored]);
         let tracked = "Error git tracks this file: it belongs to one machine, and is not trusted";
         assert_eq!(found(&memory, "tracked-cache"), [tracked]);
