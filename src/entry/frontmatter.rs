@@ -368,7 +368,7 @@ mod tests {
         check("title: a\ntitle: b\n", "duplicate-key", 9);
         check("a: b\nc: d: e\n", "yaml", 9);
         check("title: a\n\ttags: b\n", "yaml", 9);
-        check("title: \"a\n", "yaml", 10);
+        check("title: \"a\n", "yaml", 7);
         check("a: *x\n", "yaml-alias", 3);
         assert!(fault("- a\n- b\n").message.contains("expected"));
         assert_eq!(

@@ -334,7 +334,7 @@ mod tests {
         check("---\ntitle: t\ntitle: u\ntags: [a]\n---\n", false, &[("duplicate-key", 3, 1)]);
         check("---\ntitle: t\n\ttags: [a]\n---\n", false, &[("yaml", 3, 1)]);
         // An open quote reaches to the end of the frontmatter, where the parser stops.
-        check("---\ntitle: \"t\ntags: [a]\n---\n", false, &[("yaml", 4, 1)]);
+        check("---\ntitle: \"t\ntags: [a]\n---\n", false, &[("yaml", 2, 8)]);
         check("---\ntitle: t\ntags: []\n---\n", true, &[]);
         check("---\n---\n", true, &[]);
         check("---\ntitle: &t u\n---\n", false, &[("yaml-anchor", 2, 8)]);
