@@ -9,11 +9,13 @@ use crate::entry::{Head, Kind};
 use crate::text::nfc;
 
 /// Changes whenever the same entry would give another document; part of the index folder's name.
-pub(super) const VERSION: u32 = 8;
+pub(super) const VERSION: u32 = 9;
 
-/// The number of text fields in each stream, and in all.
+/// The number of text fields in the word stream and in the part stream.
 pub(super) const N_OF_STREAM: usize = 4;
-pub(super) const N_TEXTS: usize = 2 * N_OF_STREAM;
+/// The field of the whole stream, which has one for all texts, and the number of text fields in all.
+pub(super) const WHOLES: usize = 2 * N_OF_STREAM;
+pub(super) const N_TEXTS: usize = WHOLES + 1;
 /// The name of the field with the paths.
 pub(super) const PATH: &str = "path";
 /// Which of a stream's fields has the questions.
@@ -30,7 +32,7 @@ pub(super) const TAG_SEPARATOR: char = '\u{1f}';
 pub(super) struct IndexFields {
     pub(super) schema: Schema,
     pub(super) path: Field,
-    /// Title, tags, body and questions in the word stream, then the same in the part stream.
+    /// Title, tags, body and questions in the word stream, then the same in the part stream, then all in the whole stream.
     pub(super) text: [Field; N_TEXTS],
     /// A tag as its stems, sorted, with [`TAG_SEPARATOR`] between them; and the files and patterns behind their marks.
     pub(super) tag: Field,
@@ -42,13 +44,12 @@ impl Default for IndexFields {
     fn default() -> IndexFields {
         let mut schema = Schema::builder();
         let path = schema.add_text_field(PATH, STRING | FAST);
-        let names =
-            ["title", "tags", "body", "questions", "title_parts", "tags_parts", "body_parts", "questions_parts"];
         let text = std::array::from_fn(|at| {
-            let stream = if at < N_OF_STREAM { tokens::WORDS } else { tokens::PARTS };
+            let (stream, _) = tokens::STREAMS[at / N_OF_STREAM];
+            let name = format!("{stream}_{}", ["title", "tags", "body", "questions"][at % N_OF_STREAM]);
             let indexing =
                 TextFieldIndexing::default().set_tokenizer(stream).set_index_option(IndexRecordOption::WithFreqs);
-            schema.add_text_field(names[at], TextOptions::default().set_indexing_options(indexing))
+            schema.add_text_field(&name, TextOptions::default().set_indexing_options(indexing))
         });
         let mut raw = |name: &str| {
             let indexing = TextFieldIndexing::default()
@@ -110,9 +111,9 @@ impl Document<'_> {
         // An old id is for links, and says what the old title says.
         let names = head.aliases.iter().filter(|alias| !alias.contains('/'));
         let questions = head.questions.iter().chain(names).map(String::as_str).collect::<Vec<_>>().join("\n");
-        for (index, value) in [title, &tags, text, &questions].repeat(2).into_iter().enumerate() {
+        for (index, value) in [title, &tags, text, &questions].repeat(3).into_iter().enumerate() {
             if !value.is_empty() {
-                document.add_text(fields.text[index], value);
+                document.add_text(fields.text[index.min(WHOLES)], value);
             }
         }
         let mut tag_terms: Vec<String> =

@@ -6,16 +6,18 @@
     reason = "points are rounded to millionths on purpose, and counts have far fewer than 2^52"
 )]
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use tantivy::DocId;
 use tantivy::postings::TermInfo;
 use tantivy::schema::IndexRecordOption;
 
-use super::document::{N_OF_STREAM, PATTERN_MARK, TAG_SEPARATOR, file_terms};
+use super::document::{N_OF_STREAM, N_TEXTS, PATTERN_MARK, TAG_SEPARATOR, WHOLES, file_terms};
 use super::query::{
-    COVERAGE_TERMS, FIELDS, FILE_POINTS, FIRST_LINE, MAX_TERMS, SHORT_PATH_PART, STREAMS, TAG_POINTS, TextQuery,
+    COVERAGE_TERMS, FIELDS, FILE_POINTS, FIRST_LINE, MAX_TERMS, QUESTION_WORDS, SHORT_PATH_PART, STREAMS, TAG_POINTS,
+    TextQuery,
 };
-use super::snapshot::{Snapshot, Statistics};
+use super::snapshot::{Snapshot, Statistics, documents};
 use super::tokens::{self, Stems};
 use crate::entry::path::{matches_pattern, named_file, without_line};
 
@@ -31,7 +33,7 @@ pub(super) struct QueryPlan {
     pub(super) tags: Vec<TagPoints>,
     pub(super) coverage_total: f64,
     /// The total weight of the query's words, known or not, by stream.
-    pub(super) asked: [f64; 2],
+    pub(super) asked: [f64; STREAMS.len()],
     /// The statistics of the entries that are searched for, those elsewhere among them.
     pub(super) statistics: Statistics,
 }
@@ -39,8 +41,11 @@ pub(super) struct QueryPlan {
 /// A term to look for in one stream, the same in all segments.
 pub(super) struct PlannedTerm {
     text: String,
-    /// For each of the stream's fields: its index, the factor of its BM25 score, and the places in the segments.
+    pub(super) stream: usize,
+    /// For each field that has it, in whatever form: its index, the factor of its BM25 score, and the places in the segments.
     pub(super) fields: Vec<PlannedField>,
+    /// For each segment, the documents that count if not all do.
+    pub(super) among: Vec<Vec<DocId>>,
     /// The term's weight in the coverage, and its bit.
     pub(super) coverage: f64,
     pub(super) bit: u16,
@@ -55,6 +60,9 @@ pub(super) struct PlannedField {
     pub(super) factor: f32,
     pub(super) postings: Vec<Option<TermInfo>>,
 }
+
+/// Where the segments have a term: the field, the places in it, and how many documents these are of.
+type Place = (usize, Vec<Option<TermInfo>>, u64);
 
 /// A tag in one segment that gives points to the documents that have it.
 pub(super) struct TagPoints {
@@ -91,32 +99,36 @@ impl QueryPlan {
         let mut elsewhere = std::mem::take(&mut self.statistics.n_with_term).into_iter();
         for (stream, share) in STREAMS.into_iter().enumerate() {
             let mut terms = Vec::new();
-            for (text, query_weight) in query_terms(&query.text, stream, stems) {
-                let mut term = PlannedTerm { text, fields: Vec::new(), coverage: 0.0, bit: 0, worth: 0.0, says: 0.0 };
-                let fields = stream * N_OF_STREAM..(stream + 1) * N_OF_STREAM;
-                let mut places = Vec::with_capacity(N_OF_STREAM);
-                for field in fields {
-                    let (postings, n_here) = look_up(snapshot, field, &term.text, &self.statistics)?;
+            let asked = query_terms(&query.text, stream, stems);
+            // In a long text, one word that is written otherwise makes no difference.
+            let is_short = stream == 0 && asked.len() <= COVERAGE_TERMS;
+            let words = if is_short { tokens::plain_words(&query.text) } else { Vec::new() };
+            for (text, query_weight) in asked {
+                let mut places = Vec::new();
+                for (field, form) in forms(&text, stream, &words, stems) {
+                    let (postings, n_here) = look_up(snapshot, field, &form, &self.statistics)?;
                     let frequency = n_here + elsewhere.next().unwrap_or(0);
                     self.statistics.n_with_term.push(frequency);
-                    places.push((postings, frequency));
+                    places.push((field, postings, frequency));
                 }
-                let most_frequent = places.iter().map(|(_, frequency)| *frequency).max().unwrap_or(0);
+                let is_known = places.iter().any(|(.., frequency)| *frequency > 0);
+                let word = words.iter().find(|word| !is_known && word.is_ascii() && stems.stem(word) == text);
+                let (halves, among) =
+                    word.map_or_else(|| Ok((Vec::new(), Vec::new())), |word| as_two_words(snapshot, word, stems))?;
+                places.extend(halves);
+                let most_frequent = places.iter().map(|(.., frequency)| *frequency).max().unwrap_or(0);
                 // A word is as rare as in the field that has it most often. By the field's own count, an everyday word
                 // that few titles have would weigh like a name.
                 let rare = idf(&self.statistics, most_frequent);
                 let rarity = rare * f64::from(K1 + 1.0) * query_weight * share * query.text_weight;
-                for (within, (postings, frequency)) in places.into_iter().enumerate() {
-                    if frequency > 0 {
-                        let factor = (rarity * FIELDS[within]) as f32;
-                        term.fields.push(PlannedField { field: stream * N_OF_STREAM + within, factor, postings });
-                    }
-                }
-                term.coverage = rare;
+                let fields = places.into_iter().filter(|(.., frequency)| *frequency > 0).map(|(field, postings, _)| {
+                    PlannedField { field, factor: (rarity * FIELDS[field % N_OF_STREAM]) as f32, postings }
+                });
                 // An unknown term counts no more than a known one: in a small memory most words of a task are unknown.
-                term.says = idf(&self.statistics, most_frequent.max(1)) * query_weight;
-                term.worth = if most_frequent == 0 { 0.0 } else { term.coverage * query_weight };
-                terms.push(term);
+                let says = idf(&self.statistics, most_frequent.max(1)) * query_weight;
+                let worth = if most_frequent == 0 { 0.0 } else { rare * query_weight };
+                let fields = fields.collect();
+                terms.push(PlannedTerm { text, stream, fields, among, coverage: rare, bit: 0, worth, says });
             }
             if stream == 0 && terms.len() <= COVERAGE_TERMS {
                 self.coverage_total = terms.iter().map(|term| term.coverage).sum();
@@ -255,6 +267,53 @@ fn look_up(
     Ok((infos, frequency))
 }
 
+/// Returns the forms in which a term of a query counts, each with its field. A word of a short query, which has these `words`, also
+/// counts as what a token with symbols makes, and joined with the word before it or behind it: `nodejs` for `node` in `node js`.
+fn forms(term: &str, stream: usize, words: &[String], stems: &mut Stems) -> Vec<(usize, String)> {
+    let fields = stream * N_OF_STREAM..N_TEXTS.min((stream + 1) * N_OF_STREAM);
+    let mut forms: Vec<(usize, String)> = fields.map(|field| (field, term.to_owned())).collect();
+    // A single letter makes no token, and what an apostrophe leaves is no word.
+    forms.extend((!words.is_empty() && term.len() > 1).then(|| (WHOLES, term.to_owned())));
+    let is_word = |word: &String| word.is_ascii() && (word.len() > 1 || !tokens::is_stop_word(word));
+    for pair in words.windows(2).filter(|pair| pair.iter().all(is_word)) {
+        let is_of_pair = pair.iter().any(|word| stems.stem(word) == term);
+        let joined = stems.stem(&pair.concat()).to_owned();
+        if is_of_pair && joined != term {
+            forms.extend((0..N_OF_STREAM).map(|field| (field, joined.clone())));
+        }
+    }
+    forms
+}
+
+/// Returns the places of the two words that make a word which no document has, `rate` and `limiter` for `ratelimiter`, and for
+/// each segment the documents that have both.
+fn as_two_words(snapshot: &Snapshot, word: &str, stems: &mut Stems) -> tantivy::Result<(Vec<Place>, Vec<Vec<DocId>>)> {
+    for at in 2..word.len().saturating_sub(1) {
+        let halves = [&word[..at], &word[at..]].map(|half| stems.stem(half).to_owned());
+        let mut among: Vec<Vec<DocId>> = Vec::with_capacity(snapshot.segments.len());
+        for segment in &snapshot.segments {
+            let mut found = [BTreeSet::new(), BTreeSet::new()];
+            for (half, found) in halves.iter().zip(&mut found) {
+                for field in &snapshot.fields.text[..N_OF_STREAM] {
+                    found.extend(
+                        segment.postings(*field, half, IndexRecordOption::Basic)?.into_iter().flat_map(documents),
+                    );
+                }
+            }
+            among.push(found[0].intersection(&found[1]).copied().collect());
+        }
+        let n_both = among.iter().map(Vec::len).sum::<usize>() as u64;
+        if n_both > 0 {
+            let mut places = Vec::new();
+            for (half, field) in halves.iter().flat_map(|half| (0..N_OF_STREAM).map(move |field| (half, field))) {
+                places.push((field, look_up(snapshot, field, half, &Statistics::default())?.0, n_both));
+            }
+            return Ok((places, among));
+        }
+    }
+    Ok((Vec::new(), Vec::new()))
+}
+
 fn idf(statistics: &Statistics, frequency: u64) -> f64 {
     let (all, frequency) = (statistics.n_live as f64, frequency as f64);
     (1.0 + (all - frequency + 0.5) / (frequency + 0.5)).ln()
@@ -275,9 +334,7 @@ fn query_terms(text: &str, stream: usize, stems: &mut Stems) -> Vec<(String, f64
     let has_title = lines.next().is_some();
     let mut counts: Vec<(String, u32)> = Vec::new();
     let mut places: HashMap<String, usize> = HashMap::new();
-    let each = |text: &str, stems: &mut Stems, give: &mut dyn FnMut(&str)| {
-        if stream == 0 { tokens::words(text, stems, give) } else { tokens::parts(text, give) }
-    };
+    let (_, each) = tokens::STREAMS[stream];
     each(text, stems, &mut |token| {
         let place = *places.entry(token.to_owned()).or_insert_with(|| {
             counts.push((token.to_owned(), 0));
@@ -294,6 +351,13 @@ fn query_terms(text: &str, stream: usize, stems: &mut Stems) -> Vec<(String, f64
             if in_title {
                 *weight *= FIRST_LINE;
             }
+        }
+    } else {
+        let mut only_asks = |(term, _): &(String, f64)| {
+            QUESTION_WORDS.into_iter().any(|word| *term == if stream == 0 { stems.stem(word) } else { word })
+        };
+        if stream > 0 || !weights.iter().all(&mut only_asks) {
+            weights.retain(|term| !only_asks(term));
         }
     }
     weights

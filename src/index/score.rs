@@ -55,7 +55,7 @@ pub(crate) struct Match {
     pub evidence: TermEvidence,
 }
 
-/// Terms of a plan, each as the bit of its number: two streams have at most 64 each.
+/// Terms of a plan, each as the bit of its number: the streams have at most 128 together.
 type TermSet = u128;
 
 /// The postings of a term in a field of a segment.
@@ -65,6 +65,8 @@ struct TermList<'a> {
     term: usize,
     bit: u16,
     factor: f32,
+    /// The documents that count, if not all do.
+    among: Option<&'a Vec<DocId>>,
     postings: SegmentPostings,
     lengths: &'a FieldNormReader,
     norms: &'a [f32; 256],
@@ -72,6 +74,9 @@ struct TermList<'a> {
 
 impl TermList<'_> {
     fn points(&self) -> i64 {
+        if self.among.is_some_and(|among| among.binary_search(&self.postings.doc()).is_err()) {
+            return 0;
+        }
         let norm = self.norms[usize::from(self.lengths.fieldnorm_id(self.postings.doc()))];
         let frequency = self.postings.term_freq() as f32;
         // No part is negative, so this rounds; `f64::round` is a call into the C library.
@@ -167,8 +172,9 @@ impl<'a> Scores<'a> {
                 let part = if list.field < N_OF_STREAM { list.field } else { Part::Identifiers as usize };
                 for index in wanted {
                     if is_at(&mut list.postings, candidates[*index].doc) {
-                        points[*index].0[part] += list.points();
-                        points[*index].1 |= 1 << list.term;
+                        let added = list.points();
+                        points[*index].0[part] += added;
+                        points[*index].1 |= TermSet::from(added > 0) << list.term;
                     }
                 }
             })?;
@@ -198,7 +204,8 @@ impl<'a> Scores<'a> {
     fn evidence(&self, terms: TermSet) -> TermEvidence {
         let mut found = [TermEvidence::default(); 2];
         for (_, term) in self.plan.terms.iter().enumerate().filter(|(at, _)| terms & 1 << at != 0) {
-            let evidence = &mut found[usize::from(term.fields.iter().any(|planned| planned.field >= N_OF_STREAM))];
+            // A whole token is among the words and the parts, too.
+            let Some(evidence) = found.get_mut(term.stream) else { continue };
             evidence.words += 1;
             evidence.share += term.says;
         }
@@ -228,11 +235,12 @@ impl<'a> Scores<'a> {
             let inverted = reader.inverted_index(tantivy_field)?;
             let lengths = reader.get_fieldnorms_reader(tantivy_field)?;
             for (at, term) in self.plan.terms.iter().enumerate() {
-                let Some(planned) = term.fields.iter().find(|planned| planned.field == field) else { continue };
-                let Some(info) = &planned.postings[segment] else { continue };
-                let postings = inverted.read_postings_from_terminfo(info, IndexRecordOption::WithFreqs)?;
-                let (factor, bit) = (planned.factor, term.bit);
-                each(TermList { field, term: at, bit, factor, postings, lengths: &lengths, norms });
+                for planned in term.fields.iter().filter(|planned| planned.field == field) {
+                    let Some(info) = &planned.postings[segment] else { continue };
+                    let postings = inverted.read_postings_from_terminfo(info, IndexRecordOption::WithFreqs)?;
+                    let (factor, bit, among) = (planned.factor, term.bit, term.among.get(segment));
+                    each(TermList { field, term: at, bit, factor, among, postings, lengths: &lengths, norms });
+                }
             }
         }
         Ok(())
@@ -268,8 +276,9 @@ impl<'a> Scores<'a> {
         self.each_list(index, norms, &mut |mut list| {
             while list.postings.doc() != TERMINATED {
                 let doc = list.postings.doc() as usize;
-                scores[doc] += list.points();
-                if list.bit != 0 {
+                let points = list.points();
+                scores[doc] += points;
+                if list.bit != 0 && points > 0 {
                     masks[doc] |= list.bit;
                 }
                 list.postings.advance();

@@ -7,7 +7,7 @@ use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{DocId, DocSet, SegmentReader, TERMINATED, TantivyError, Term};
 
 use super::commit::Committed;
-use super::document::{Filter, IndexFields, N_OF_STREAM, N_TEXTS, PATH, QUESTIONS};
+use super::document::{Filter, IndexFields, N_OF_STREAM, N_TEXTS, PATH, QUESTIONS, WHOLES};
 use crate::entry::Kind;
 
 /// The live documents of one or more indexes.
@@ -128,12 +128,13 @@ impl Statistics {
         Ok(())
     }
 
-    /// Returns the average number of tokens of a document in a text field, with a small minimum. For questions it
-    /// is the average of the documents that have some: if few do, the questions of one are not long. For all fields,
+    /// Returns the average number of tokens of a document in a text field, with a small minimum. For questions and for whole
+    /// tokens it is the average of the documents that have some: if few do, those of one are not many. For all fields,
     /// this rule lost .02 nDCG@10 on notes without titles.
     #[expect(clippy::cast_precision_loss, reason = "an average needs no more than 24 bits")]
     pub(super) fn average_length(&self, field: usize) -> f32 {
-        let n_documents = if field % N_OF_STREAM == QUESTIONS { self.n_with[field] } else { self.n_live };
+        let is_rare = field == WHOLES || field % N_OF_STREAM == QUESTIONS;
+        let n_documents = if is_rare { self.n_with[field] } else { self.n_live };
         let average = self.n_tokens[field] as f32 / n_documents.max(1) as f32;
         // No document has a token there: the field scores nothing, and a division by 0 is avoided.
         if average > 0.0 { average } else { 1.0 }

@@ -1,9 +1,10 @@
-//! How text becomes the terms of the index: two token streams, for entries and queries alike.
+//! How text becomes the terms of the index: three token streams, for entries and queries alike.
 //!
 //! The *word* stream has words in lower case, without accents and stop words, and stemmed. The *part* stream has the parts
 //! of identifiers in lower case, without accents and stop words, and not stemmed: `parseHttpRequest`, `parse_http_request` and
-//! `src/parse/http.rs` share theirs. Both split at everything that is neither a letter nor a digit, and take text in
-//! the composed form (NFC), whatever form it was written in.
+//! `src/parse/http.rs` share theirs. Both split at everything that is neither a letter nor a digit. The *whole* stream has what
+//! they split: `c++`, `task_tools`, and what is left of these without symbols, stemmed. All take text in the composed form
+//! (NFC), whatever form it was written in.
 //!
 //! A word is stemmed as its script says, since nothing says which language a text is in: Cyrillic as Russian, Arabic and
 //! Devanagari as Arabic and Hindi, Latin as English.
@@ -17,14 +18,14 @@ use hashbrown::HashTable;
 use tantivy::tokenizer::{Token, TokenStream, Tokenizer, TokenizerManager};
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::text::{add_without_accents, is_of_word, nfc};
+use crate::text::{add_without_accents, is_of_word, nfc, without_accents};
 
 /// Changes whenever the same text would give other tokens; part of the index folder's name.
 pub(crate) const VERSION: u32 = 5;
-/// The name under which the schema knows the word stream.
-pub(super) const WORDS: &str = "words";
-/// The name under which the schema knows the part stream.
-pub(super) const PARTS: &str = "parts";
+/// The tokens of a text, one after the other.
+type Tokens = fn(&str, &mut Stems, &mut dyn FnMut(&str));
+/// The streams, with the names under which the schema knows them.
+pub(super) const STREAMS: [(&str, Tokens); 3] = [("words", words), ("parts", parts), ("wholes", wholes)];
 
 /// Longer tokens, in characters, are hashes or encoded data, which people do not search for.
 const MAX_TOKEN: usize = 40;
@@ -39,7 +40,7 @@ const STOP_WORDS: [&str; 57] = [
 ];
 
 /// Calls `give` with each token of the word stream.
-pub(super) fn words(text: &str, stems: &mut Stems, give: &mut dyn FnMut(&str)) {
+fn words(text: &str, stems: &mut Stems, give: &mut dyn FnMut(&str)) {
     let mut lower = String::new();
     each_piece(text, &mut |piece| match piece {
         Piece::Pair(pair) => give(pair),
@@ -60,8 +61,40 @@ pub(crate) fn word_counts(text: &str) -> std::collections::HashMap<String, u32> 
     counts
 }
 
+/// Calls `give` with each token of the whole stream.
+fn wholes(text: &str, stems: &mut Stems, give: &mut dyn FnMut(&str)) {
+    let is_of_token = |character: char| is_of_word(character) || "_-.:+#@&".contains(character);
+    let mut lower = String::new();
+    for token in nfc(text).split(|character: char| !is_of_token(character)) {
+        let token = token.trim_start_matches([':', '+', '&']).trim_end_matches(['.', ':', '-', '@', '&']);
+        // `.NET` has its dot, and what follows an ellipsis has not.
+        let token = if token.starts_with("..") { token.trim_start_matches('.') } else { token };
+        let n_runs = runs(token).count();
+        // A capital that stands alone is the name of a language, and in `C++` it is not.
+        let is_name = matches!(token.as_bytes(), [b'B'..=b'H' | b'J'..=b'Z']);
+        let is_latin = token.chars().all(|character| character < '\u{250}');
+        if n_runs == 0 || !is_latin || !is_name && token.chars().all(is_of_word) {
+            continue;
+        }
+        lower_case(token, &mut lower);
+        if lower.chars().nth(MAX_TOKEN).is_some() {
+            continue;
+        }
+        give(&lower);
+        lower.retain(is_of_word);
+        if n_runs > 1 && is_token(&lower) && lower.contains(char::is_alphabetic) {
+            give(stems.stem(&lower));
+        }
+    }
+}
+
+/// Returns the words of a text in lower case, stop words included, in their order.
+pub(super) fn plain_words(text: &str) -> Vec<String> {
+    runs(&nfc(text)).map(without_accents).collect()
+}
+
 /// Calls `give` with each token of the part stream.
-pub(super) fn parts(text: &str, give: &mut dyn FnMut(&str)) {
+fn parts(text: &str, _: &mut Stems, give: &mut dyn FnMut(&str)) {
     let mut lower = String::new();
     each_piece(text, &mut |piece| match piece {
         Piece::Pair(pair) => give(pair),
@@ -90,7 +123,7 @@ fn is_token(lower: &str) -> bool {
 }
 
 /// Returns whether a word is a stop word. Words are compared as numbers: each token of each entry is asked for.
-fn is_stop_word(lower: &str) -> bool {
+pub(super) fn is_stop_word(lower: &str) -> bool {
     const NUMBERS: [u64; STOP_WORDS.len()] = {
         let mut numbers = [0; STOP_WORDS.len()];
         let mut at = 0;
@@ -224,7 +257,7 @@ pub(super) struct Stems {
 const MAX_KNOWN_STEMS: usize = 50_000;
 
 impl Stems {
-    fn stem(&mut self, word: &str) -> &str {
+    pub(super) fn stem(&mut self, word: &str) -> &str {
         if self.known.len() >= MAX_KNOWN_STEMS {
             self.known.clear();
         }
@@ -254,14 +287,16 @@ fn algorithm_of(word: &str) -> Option<Algorithm> {
 
 /// Registers the streams under their names. Tantivy stores only the names, so every open index needs this.
 pub(super) fn register(tokenizers: &TokenizerManager) {
-    tokenizers.register(WORDS, StreamTokenizer { stems: Some(Stems::default()), ..StreamTokenizer::default() });
-    tokenizers.register(PARTS, StreamTokenizer::default());
+    for (stream, (name, _)) in STREAMS.into_iter().enumerate() {
+        tokenizers.register(name, StreamTokenizer { stream, ..StreamTokenizer::default() });
+    }
 }
 
-/// One of the streams, in Tantivy's form; without stems, the part stream.
+/// One of the streams, in Tantivy's form.
 #[derive(Clone, Default)]
 struct StreamTokenizer {
-    stems: Option<Stems>,
+    stream: usize,
+    stems: Stems,
     /// The tokens of the current text, one after the other, and where each ends.
     tokens: String,
     ends: Vec<usize>,
@@ -275,14 +310,10 @@ impl Tokenizer for StreamTokenizer {
         self.ends.clear();
         self.token = Token::default();
         let (tokens, ends) = (&mut self.tokens, &mut self.ends);
-        let mut give = |token: &str| {
+        STREAMS[self.stream].1(text, &mut self.stems, &mut |token| {
             tokens.push_str(token);
             ends.push(tokens.len());
-        };
-        match &mut self.stems {
-            Some(stems) => words(text, stems, &mut give),
-            None => parts(text, &mut give),
-        }
+        });
         Stream { from: self, next: 0 }
     }
 }
@@ -315,16 +346,33 @@ impl TokenStream for Stream<'_> {
 mod tests {
     use super::*;
 
-    fn words_of(text: &str) -> String {
+    fn tokens_of(stream: usize, text: &str) -> String {
         let mut tokens = Vec::new();
-        words(text, &mut Stems::default(), &mut |token| tokens.push(token.to_owned()));
+        STREAMS[stream].1(text, &mut Stems::default(), &mut |token| tokens.push(token.to_owned()));
         tokens.join(" ")
     }
 
+    fn words_of(text: &str) -> String {
+        tokens_of(0, text)
+    }
+
     fn parts_of(text: &str) -> String {
-        let mut tokens = Vec::new();
-        parts(text, &mut |token| tokens.push(token.to_owned()));
-        tokens.join(" ")
+        tokens_of(1, text)
+    }
+
+    #[test]
+    fn tokens_with_symbols_are_terms_whole_and_without_them() {
+        for (text, expected) in [
+            ("The C++ part, (C#), `F#`: C. A D", "c++ c# f# c d"),
+            (".NET ...end. see .env, 1.2", ".net .env 1.2"),
+            ("node.js, Node.JS! task_tools e-mails", "node.js nodej node.js nodej task_tools tasktool e-mails email"),
+            ("src/foo.rs foo::bar --no-cache x86_64", "foo.rs foor foo::bar foobar --no-cache nocach x86_64 x8664"),
+            ("plain words only - no -- more :: 9-5 don't", "9-5"),
+            ("\u{a7}-\u{42f} \u{43a}\u{430}\u{43a}-\u{442}\u{43e}, \u{6570}\u{636e}_x", ""),
+            (&"x-".repeat(30), ""),
+        ] {
+            assert_eq!(tokens_of(2, text), expected, "{text}");
+        }
     }
 
     #[test]
