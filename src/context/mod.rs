@@ -264,6 +264,8 @@ pub(crate) struct ShownEvent {
     pub scope: Scope,
     /// Who recorded it.
     pub source: Source,
+    /// Whether the task is about it.
+    pub is_relevant: bool,
     /// From 0 to 100.
     pub importance: u8,
     /// When it was recorded.

@@ -154,8 +154,8 @@ pub(crate) fn values(
 ) -> Vec<(&'static EntryField, Value)> {
     let as_written = |field: &EntryField, value: Value| match field.kind {
         FieldKind::Time => {
-            let seconds = value.as_i64().and_then(|seconds| DateTime::from_timestamp(seconds, 0));
-            seconds.or_else(|| parse_time(value.as_str()?)).map(|time| Value::from(timestamp(time)))
+            let time = value.as_i64().and_then(DateTime::from_timestamp_micros);
+            time.or_else(|| parse_time(value.as_str()?)).map(|time| Value::from(timestamp(time)))
         }
         _ => Some(value),
     };

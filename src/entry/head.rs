@@ -33,13 +33,13 @@ pub struct Head {
     /// A hash of the body's words (XXH3, 64 bits), equal for bodies that differ only in white space.
     pub body_fingerprint: u64,
     /// `created_at`, or an attempt's `started_at`.
-    #[serde(with = "chrono::serde::ts_seconds_option")]
+    #[serde(with = "chrono::serde::ts_microseconds_option")]
     pub created_at: Option<DateTime<Utc>>,
     /// `updated_at`.
-    #[serde(with = "chrono::serde::ts_seconds_option")]
+    #[serde(with = "chrono::serde::ts_microseconds_option")]
     pub updated_at: Option<DateTime<Utc>>,
     /// `expires_at`.
-    #[serde(with = "chrono::serde::ts_seconds_option")]
+    #[serde(with = "chrono::serde::ts_microseconds_option")]
     pub expires_at: Option<DateTime<Utc>>,
     /// `files`: the project paths that it is about.
     pub files: Vec<String>,

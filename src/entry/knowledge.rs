@@ -280,7 +280,7 @@ impl Knowledge {
         if self.scope == Scope::Project {
             values.remove("scope");
         }
-        values.insert("created_at".to_owned(), Value::from(now.timestamp()));
+        values.insert("created_at".to_owned(), Value::from(now.timestamp_micros()));
         if !self.source.is_person() {
             values.insert(FINGERPRINTS.to_owned(), Value::from(vec![fingerprint(&self.title, &self.body)]));
         }

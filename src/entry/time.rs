@@ -1,10 +1,11 @@
 //! Times in files: how they are read and written.
 
-use chrono::{DateTime, NaiveDate, NaiveDateTime, SecondsFormat, TimeZone as _, Utc};
+use chrono::{DateTime, NaiveDate, NaiveDateTime, SecondsFormat, SubsecRound as _, TimeZone as _, Utc};
 
-/// Returns a time in the form of files: RFC 3339, UTC, whole seconds.
+/// Returns a time in the form of files: RFC 3339, UTC, with microseconds where it has some, so that what was written in one
+/// second has an order.
 pub fn timestamp(time: DateTime<Utc>) -> String {
-    time.to_rfc3339_opts(SecondsFormat::Secs, true)
+    time.trunc_subsecs(6).to_rfc3339_opts(SecondsFormat::AutoSi, true)
 }
 
 /// Reads a time as people write it: RFC 3339, or a date with or without a time of day, taken as UTC.

@@ -79,7 +79,7 @@ struct Attempts {
 
 impl Attempts {
     fn of(workspace: &Workspace, run: Option<&str>) -> Attempts {
-        let since = workspace.now().checked_sub_signed(KEPT).map_or(i64::MIN, |since| since.timestamp());
+        let since = workspace.now().checked_sub_signed(KEPT).map_or(i64::MIN, |since| since.timestamp_micros());
         let mut own: Vec<(i64, String)> = Vec::new();
         for area in [Area::Live, Area::Archive] {
             let catalog = workspace.catalog(area);

@@ -76,9 +76,9 @@ fn summaries_of(
     summaries
 }
 
-/// Returns the latest time, in seconds since 1970, at which an attempt can have begun by `now`.
+/// Returns the latest time, in microseconds since 1970, at which an attempt can have begun by `now`.
 pub(crate) fn latest_start(now: DateTime<Utc>) -> i64 {
-    now.checked_add_signed(AHEAD).map_or(i64::MAX, |latest| latest.timestamp())
+    now.checked_add_signed(AHEAD).map_or(i64::MAX, |latest| latest.timestamp_micros())
 }
 
 /// Returns the whole content of a journal entry; `None` if its file vanished since the scan.

@@ -301,7 +301,7 @@ pub(crate) fn of_feature(now: DateTime<Utc>, catalogs: &[&Catalog], feature: Opt
     attempts
 }
 
-/// Returns the last [`MAX_RECENT`] attempts at the tasks of a feature, oldest first, and any others of the same second
+/// Returns the last [`MAX_RECENT`] attempts at the tasks of a feature, oldest first, and any others of the same time
 /// as the first of these.
 pub(crate) fn recent_attempts(now: DateTime<Utc>, catalogs: &[&Catalog], feature: &str) -> Vec<AttemptSummary> {
     let latest = latest_start(now);

@@ -28,7 +28,7 @@ pub(crate) use change::change;
 pub use edit::EntryText;
 pub(crate) use edit::{edited, keep_text, text};
 pub use entry_changes::EntryChanges;
-pub(crate) use events::{beyond_caps, live_events};
+pub(crate) use events::live_events;
 pub use restore::EntryVersion;
 pub(crate) use restore::{left_texts, restore, versions};
 pub(crate) use staleness::{Staleness, short_commit, staleness};

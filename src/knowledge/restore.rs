@@ -123,7 +123,7 @@ pub(crate) fn left_texts(workspace: &Workspace) -> Vec<(TreeEntry, bool)> {
         let id = Id::of_path(&left.path);
         let found = catalogs.iter().find_map(|catalog| Some((catalog, catalog.row_of_id(id.as_ref()?)?)));
         let is_newer = found.is_none_or(|(catalog, row)| {
-            let written = DateTime::<Utc>::from_timestamp(catalog.recency(row), 0);
+            let written = DateTime::<Utc>::from_timestamp_micros(catalog.recency(row));
             catalog.fingerprint(row) != xxh3_64(&left.bytes) && written < Some(left.written)
         });
         is_newer.then_some((left, found.is_some()))

@@ -52,7 +52,7 @@ pub struct OpenAttempt {
     pub rationale: String,
     /// How often the task failed in a row, and one more if an error or a state recurs.
     pub rung: u32,
-    /// When it began, in whole seconds.
+    /// When it began, in whole microseconds.
     pub started_at: DateTime<Utc>,
     /// The knowledge that its context shows.
     pub entries: Vec<Id>,
@@ -92,7 +92,7 @@ impl OpenAttempt {
             rationale: String::new(),
             rung: 0,
             // The precision of the journal.
-            started_at: started_at.trunc_subsecs(0),
+            started_at: started_at.trunc_subsecs(6),
             entries: Vec::new(),
             left_out: Vec::new(),
             tree: None,

@@ -56,7 +56,7 @@ pub(crate) fn recent_run(workspace: &Workspace) -> Option<String> {
 pub(super) fn recent_run_in(workspace: &Workspace, catalog: &Catalog) -> Option<String> {
     let now = workspace.now();
     let since = now - TimeDelta::hours(ACTIVE_HOURS);
-    let first = (since - TimeDelta::hours(LONGEST_HOURS)).timestamp();
+    let first = (since - TimeDelta::hours(LONGEST_HOURS)).timestamp_micros();
     let in_time = first..=latest_start(now);
     let recent: Vec<RowId> =
         catalog.own_journal_rows().filter(|row| in_time.contains(&catalog.recency(*row))).collect();
@@ -81,12 +81,12 @@ pub(crate) fn newest_run(workspace: &Workspace) -> Option<String> {
     let in_time = catalog.own_journal_rows().filter(|row| catalog.recency(*row) <= latest);
     let finished = in_time.filter_map(|row| Some((catalog.recency(row), run_of(&catalog.id(row)?)?)));
     let begun = begun(workspace).unwrap_or_default().into_iter();
-    let begun = begun.map(|iteration| (iteration.started_at.min(now).timestamp(), iteration.run_id));
+    let begun = begun.map(|iteration| (iteration.started_at.min(now).timestamp_micros(), iteration.run_id));
     newest(workspace, finished.chain(begun))
 }
 
-/// Returns the run of a loop with the latest time. Times are whole seconds; of several runs in one second the folder shows which
-/// was written last.
+/// Returns the run of a loop with the latest time. Of several runs with one, as in journals with whole seconds, the folder shows
+/// which was written last.
 fn newest<T: Ord>(workspace: &Workspace, runs: impl Iterator<Item = (T, String)>) -> Option<String> {
     let written = |run: &str| {
         let folder = workspace.store.folder(&format!("journal/{run}")).and_then(|folder| folder.stat());

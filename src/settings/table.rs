@@ -68,7 +68,7 @@ settings! {
     pub events_from_output: bool = false, "events.from_output", OfType, ANYONE,
         "whether agents may suggest events under `## MEMORY_SUGGESTIONS`";
     pub(crate) events: EventCaps = EventCaps::default(), "events.limits", OfType, ANYONE,
-        "the most events that are shown and found, the most important first, then the newest";
+        "the most events that a context shows: those that the task is about, then the most important, then the newest";
     pub(crate) git_common: bool = true, "git.common", OfType, ANYONE,
         "whether each attempt is also copied to git's common folder, for all work trees of the clone";
     pub(crate) sessions_record: SessionRecording = SessionRecording::default(), "sessions.record", OfType, RECORDS,

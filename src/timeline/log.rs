@@ -122,7 +122,7 @@ pub(super) fn page(workspace: &Workspace, catalogs: &[Catalog; 2], filter: &LogF
     let rows = rows(workspace, catalogs, filter);
     let page = filter.offset..filter.limit.map_or(usize::MAX, |limit| filter.offset.saturating_add(limit));
     let (mut attempts, mut in_all) = (Vec::new(), 0);
-    // Attempts of the same second are sorted by their numbers, which only their heads have.
+    // Attempts of the same time are sorted by their numbers, which only their heads have.
     for group in rows.chunk_by(|one, other| one.at == other.at) {
         let is_shown = in_all < page.end && in_all + group.len() > page.start;
         let is_counted = |row: &LogRow<'_>| !filter.needs_head() && !row.catalog.has_problem(row.row);
@@ -204,8 +204,8 @@ fn rows<'a>(workspace: &Workspace, catalogs: &'a [Catalog; 2], filter: &LogFilte
     for catalog in [live, archive] {
         for row in filter.rows_of(catalog) {
             let time = catalog.recency(row);
-            let is_in_time = filter.since.is_none_or(|since| time >= since.timestamp())
-                && filter.until.is_none_or(|until| time < until.timestamp());
+            let is_in_time = filter.since.is_none_or(|since| time >= since.timestamp_micros())
+                && filter.until.is_none_or(|until| time < until.timestamp_micros());
             let is_first = || std::ptr::eq(catalog, live) || catalog.id(row).is_some_and(|id| !is_live(&id));
             if is_in_time && catalog.is_indexable(row) && is_first() {
                 rows.push(LogRow { at: (time <= latest, time), catalog, row });

@@ -5,6 +5,7 @@ use ralph_memory::memory::{OpenAttempt, Report, Run, WriteAction};
 use ralph_memory::{Id, Knowledge, Memory, Query, Scope, Task};
 use serde_json::json;
 
+use crate::agent::Agent;
 use crate::support::TestBase;
 
 fn memory(base: &TestBase) -> Memory {
@@ -208,13 +209,85 @@ fn a_context_respects_the_limits_of_events() {
     for number in 0..5 {
         assert_eq!(count(&format!("Decision number {number} of")), 1);
     }
-    // Searches keep to the caps as well, and the archive of everything does not.
-    let found = |archived: bool| {
-        let query = Query { text: "decision number".into(), archived, ..Query::default() };
-        let hits = memory.search(&query, 100).unwrap().hits;
-        hits.iter().filter(|hit| hit.entry.title.starts_with("Decision")).count()
+}
+
+/// Seen in 0.1.0: the 31st decision was found by nobody, and `tidy` archived it.
+#[test]
+fn limits_of_events_hide_none() {
+    let base = TestBase::new();
+    base.write(".ralph/config.toml", "format = 1\n[events]\nlimits = { per_task = 2, per_section = 2, per_feature = 2, per_project = 2, in_all = 3 }\n");
+    let memory = memory(&base);
+    for (at, scope) in ["project", "section:s", "feature:f", "task:t-1"].iter().enumerate() {
+        for topic in ["walrus", "heron", "otter", "lynx"] {
+            let event = Knowledge::event("decision", format!("The {topic} of number {at} moves.")).unwrap();
+            // The first ones are the least important, and agents' own.
+            let importance = Some(if topic == "walrus" { 1 } else { 90 });
+            let source = if topic == "walrus" { Source::Agent } else { Source::Human };
+            memory.add(&Knowledge { scope: Scope::from((*scope).to_owned()), importance, source, ..event }).unwrap();
+        }
+    }
+    base.run(["tidy", "--json"]).json(0);
+    assert_eq!(events(&base).len(), 16);
+    let mut agent = Agent::greeted(base.with(["mcp"]).command());
+    for topic in ["walrus", "heron", "otter", "lynx"] {
+        let all: Vec<String> = (0..4).map(|at| format!("The {topic} of number {at} moves.")).collect();
+        let query = Query { text: topic.into(), ..Query::default() };
+        let found: Vec<String> =
+            memory.search(&query, 100).unwrap().hits.into_iter().map(|hit| hit.entry.title).collect();
+        let searched = agent.call("search_memory", &json!({"query": topic})).to_string();
+        let listed = base.run(["list", "--json"]).stdout;
+        for title in all {
+            assert!(
+                found.contains(&title) && searched.contains(&title) && listed.contains(&title),
+                "{title}: {found:?}\n{searched}"
+            );
+            base.run(["show", &title]).says(0, &title);
+        }
+    }
+    // A context shows as many as before, and those that its task is about first.
+    for (topic, is_shown) in [("heron", true), ("otter", true), ("lynx", true), ("zebra", false)] {
+        let task = Task { id: Some("t-2".into()), ..Task::new(format!("Feed the {topic}")) };
+        let told = begin(&memory, &task).context;
+        let n_shown = told.matches("- **[decision]** ").count();
+        let is_first = told.contains(&format!("The {topic} of number 0 moves."));
+        assert_eq!((n_shown, is_first), (2, is_shown), "{topic}: {told}");
+    }
+}
+
+/// Times had whole seconds, so that what was written within one came in the order of its name.
+#[test]
+fn what_is_written_in_one_second_has_an_order() {
+    let base = TestBase::new();
+    let at = |fraction: &str| format!("2026-11-20T10:00:00{fraction}Z");
+    base.write(
+        ".ralph/knowledge/events/old.md",
+        "---\ntitle: Walrus old\ncategory: decision\ncreated_at: \"2026-11-20T10:00:00Z\"\n---\n\nWalrus.\n",
+    );
+    for (title, fraction) in [("Walrus c", ".2"), ("Walrus e", ".4"), ("Walrus g", ".600001"), ("Walrus b", ".6")] {
+        base.with(["add", title, "--body", "Walrus.", "--category", "decision"])
+            .now(&at(fraction))
+            .run()
+            .says(0, "created");
+        let text = format!("<task-failed>t-{}</task-failed>", &title[7..]);
+        let id = format!("t-{}", &title[7..]);
+        base.with(["record", "--task", title, "--task-id", &id, "--run", &format!("run-{id}")])
+            .input(&text)
+            .now(&at(fraction))
+            .run()
+            .says(0, "");
+    }
+    let expected = ["Walrus g", "Walrus b", "Walrus e", "Walrus c", "Walrus old"];
+    let titles = |arguments: &[&str], of: &str| -> Vec<String> {
+        let answer = base.with(arguments).now(&at(".7")).run().json(0);
+        let entries = answer[of].as_array().unwrap().iter();
+        entries.map(|entry| entry["title"].as_str().or(entry["task_title"].as_str()).unwrap().to_owned()).collect()
     };
-    assert_eq!((found(false), found(true)), (30, 40));
+    assert_eq!(titles(&["list", "--kind", "knowledge", "--sort", "updated", "--json"], "entries"), expected);
+    assert_eq!(titles(&["search", "walrus", "--kind", "knowledge", "--json"], "entries"), expected);
+    assert_eq!(titles(&["log", "--json"], "attempts"), expected[..4]);
+    let told = base.with(["context", "--task", "x"]).now(&at(".7")).run().answer(0);
+    let places: Vec<Option<usize>> = expected.iter().map(|title| told.find(title)).collect();
+    assert!(places.is_sorted() && places[0].is_some(), "{told}");
 }
 
 /// Seed 004: the same rejection twice is one fact.

@@ -23,8 +23,8 @@ use crate::index::catalog::{Area, Catalog, RowId};
 use crate::journal;
 use crate::journal::history::{self, AttemptSummary, Usage};
 use crate::knowledge::queries::{text, texts};
-use crate::knowledge::{Staleness, beyond_caps};
-use crate::search::retrieve::superseded;
+use crate::knowledge::{Staleness, live_events};
+use crate::search::retrieve::{beyond_caps, superseded};
 use crate::workspace::{View, Workspace};
 
 /// How many tasks, errors and entries are read at most, which is more than fit.
@@ -133,7 +133,10 @@ fn sort_by_worth(heads: &mut [(RowId, Id, Head)], remedies: &[Id], attempts: &[A
 fn known(workspace: &Workspace, live: &Catalog, remedies: &[Id], client: Option<&str>) -> Vec<(RowId, Id, Head)> {
     let now = workspace.now();
     let replaced = superseded(&[live], now);
-    let beyond = beyond_caps(workspace, live);
+    // Decision records that were imported are documents, of which a project has as many as it has.
+    let events = live_events(workspace, live);
+    let events = events.iter().filter(|(.., head)| head.imported.is_none()).map(|(_, id, head)| (id, head));
+    let beyond = beyond_caps(events, &[], workspace.settings.events);
     let rows = live.knowledge_rows().filter(|row| live.is_indexable(*row));
     let with_head = rows.filter_map(|row| Some((row, live.id(row)?, live.light_head(row).without_future(now))));
     let is_known = |id: &Id, head: &Head| {

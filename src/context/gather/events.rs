@@ -19,15 +19,18 @@ const IMPORTANCE: u8 = 50;
 /// How much of each section of an attempt other tasks see, in characters.
 const QUOTE_CHARACTERS: usize = 300;
 
-/// Returns the events that a task may see, in the form for its context.
-pub(super) fn events_for(workspace: &Workspace, live: &Catalog, task: &Task) -> Vec<ShownEvent> {
-    let events = live_events(workspace, live);
-    let beyond = beyond_caps(events.iter().map(|(_, id, head)| (id, head)), workspace.settings.events);
-    let seen = events.into_iter().filter(|(_, id, head)| task.sees(&head.scope) && !beyond.contains(id));
+/// Returns the events that a task may see, within the limits, in the form for its context. It is about the `relevant` ones, the
+/// best first.
+pub(super) fn events_for(workspace: &Workspace, live: &Catalog, task: &Task, relevant: &[Id]) -> Vec<ShownEvent> {
+    let mut events = live_events(workspace, live);
+    events.retain(|(.., head)| task.sees(&head.scope));
+    let beyond = beyond_caps(events.iter().map(|(_, id, head)| (id, head)), relevant, workspace.settings.events);
+    let seen = events.into_iter().filter(|(_, id, _)| !beyond.contains(id));
     let event = |(row, id, head): (RowId, Id, Head)| {
         // A file that vanished since the scan is no longer known.
         let (_, entry) = workspace.read_entry(&live.path(row)).ok()?;
         Some(ShownEvent {
+            is_relevant: relevant.contains(&id),
             id,
             recency: head.recency(),
             category: head.category.unwrap_or_default(),
@@ -64,6 +67,7 @@ pub(super) fn journal_events(
             category: category.to_owned(),
             scope: Scope::Section(section.clone()),
             source: attempt.source,
+            is_relevant: false,
             importance: IMPORTANCE,
             title: String::new(),
             recency: Some(attempt.started_at),

@@ -80,6 +80,8 @@ struct Precedents {
 struct TaskMatches {
     learnings: Vec<Reference>,
     knowledge: Vec<Reference>,
+    /// The ids of the events that it may see.
+    events: Vec<Id>,
     /// Attempts of other runs at other tasks.
     attempts: Vec<AttemptSummary>,
     /// The ids of tasks with similar titles.
@@ -241,7 +243,7 @@ fn material(
         Some(NumberedAttempt { id: summary.id.clone(), number, n_alike: 0, attempt })
     };
     let first_own = of_run.len().saturating_sub(OWN_ITERATIONS);
-    let mut events = events_for(workspace, catalogs[0], task);
+    let mut events = events_for(workspace, catalogs[0], task, &matches.events);
     let n_noted = events.iter().filter(|event| matches!(event.scope, Scope::Section(_))).count();
     events.extend(journal_events(workspace, catalogs, task, n_noted));
     Material {
@@ -287,6 +289,9 @@ fn matches(
     found.retain(|hit| hit.entry.layer.is_none() || hit.score >= least);
     let (learnings, knowledge) = references(workspace, &layers, found);
     let alone = Statistics::default();
+    let is_event = |head: &Head| class(head.category.as_deref()) == Class::Event && task.sees(&head.scope);
+    let events = relevant(find(Kind::Knowledge, &alone, MAX_CANDIDATES, &is_event)?);
+    let events = events.into_iter().map(|hit| hit.entry.id).collect();
     let is_other_task = |head: &Head| head.task_id.as_ref() != task.id.as_ref();
     let attempts = find(Kind::Journal, &alone, OTHER_ITERATIONS, &|head| {
         is_other_task(head) && head.run_id.as_ref() != Some(&run.id)
@@ -301,7 +306,7 @@ fn matches(
         |hit: Hit| AttemptSummary::new(hit.entry.id, catalog.head(catalog.row_of_path(hit.entry.path.as_relative())?));
     let attempts = attempts.into_iter().filter_map(summary).collect();
     let similar: BTreeSet<String> = alike.filter_map(summary).filter_map(|past| past.task_id).collect();
-    Ok(TaskMatches { learnings, knowledge, attempts, similar: similar.into_iter().collect(), problems })
+    Ok(TaskMatches { learnings, knowledge, events, attempts, similar: similar.into_iter().collect(), problems })
 }
 
 /// Returns the learnings and the plain knowledge among the hits; what layers know is plain. Entries that may be outdated come

@@ -20,12 +20,15 @@ const HEADING: &str = "## Memory\n\nWhat happened before, as history to be check
 /// An event, and its line.
 type EventLine<'a> = (&'a ShownEvent, String);
 
-/// Writes the section, grouped by scope, nearest scope first. The most important events get room first, then the
-/// nearest, then the newest. Attempts that are shown `above` are not repeated.
+/// Writes the section, grouped by scope, nearest scope first. The events that the task is about get room first, then the most
+/// important, the nearest, the newest. Attempts that are shown `above` are not repeated.
 pub(super) fn section(events: &[ShownEvent], above: &HashSet<&Id>, room: Budget) -> Section {
     let mut left_out = LeftOut::new(MAX_NAMED, "`ralph-memory list` names them");
     let mut events: Vec<&ShownEvent> = events.iter().filter(|event| !above.contains(&event.id)).collect();
-    events.sort_by_key(|event| (Reverse(event.importance), nearness(&event.scope), Reverse(event.recency), &event.id));
+    events.sort_by_key(|event| {
+        let rank = (!event.is_relevant, Reverse(event.importance), nearness(&event.scope));
+        (rank, Reverse(event.recency), &event.id)
+    });
     let lines: Vec<EventLine<'_>> = events.into_iter().map(|event| (event, bullet(event))).collect();
     let mut taken: Vec<&EventLine<'_>> = Vec::new();
     for (at, line) in lines.iter().enumerate() {

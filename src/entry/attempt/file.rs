@@ -141,7 +141,7 @@ impl Attempt {
             *text = text.as_ref().map(|text| line(text, MAX_TEXT)).filter(|text| !text.is_empty());
         }
         (*run_id, *task_title) = (line(run_id, MAX_TEXT), line(task_title, MAX_TITLE));
-        *started_at = chrono::SubsecRound::trunc_subsecs(*started_at, 0);
+        *started_at = chrono::SubsecRound::trunc_subsecs(*started_at, 6);
         (*duration_secs, *cost_usd) = (amount(*duration_secs), amount(*cost_usd));
         for list in files.lists_mut() {
             *list = items(list, path);

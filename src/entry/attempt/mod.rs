@@ -346,7 +346,7 @@ pub struct Attempt {
     pub feature: Option<String>,
     /// `source`.
     pub source: Source,
-    /// `started_at`, in whole seconds.
+    /// `started_at`, in whole microseconds.
     pub started_at: DateTime<Utc>,
     /// The rest of the frontmatter.
     pub head: AttemptHead,

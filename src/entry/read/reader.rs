@@ -91,7 +91,7 @@ impl EntryReader<'_> {
         }
     }
 
-    /// Returns the value of a field, times in seconds.
+    /// Returns the value of a field, times in microseconds.
     fn value(&mut self, kind: FieldKind, key: &str, value: &Value) -> Option<Value> {
         match kind {
             FieldKind::Text | FieldKind::Word | FieldKind::Scope => self.text(key, value).map(Value::from),
@@ -107,8 +107,8 @@ impl EntryReader<'_> {
             }
             FieldKind::Time => {
                 let hint = "write it as in `\"2026-02-17T12:00:00Z\"`";
-                let seconds = |text: &str| parse_time(text).map(|time| Value::from(time.timestamp()));
-                self.parsed(key, value, "is not a time", hint, seconds)
+                let time = |text: &str| parse_time(text).map(|time| Value::from(time.timestamp_micros()));
+                self.parsed(key, value, "is not a time", hint, time)
             }
             FieldKind::Whole(most) => {
                 let range = if most <= 100 { format!(" from 0 to {most}") } else { String::new() };

@@ -51,11 +51,11 @@ pub(crate) struct HeadStart<'a> {
     pub valid: bool,
     pub title: &'a str,
     pub body_fingerprint: u64,
-    #[serde(with = "chrono::serde::ts_seconds_option")]
+    #[serde(with = "chrono::serde::ts_microseconds_option")]
     pub created_at: Option<DateTime<Utc>>,
-    #[serde(with = "chrono::serde::ts_seconds_option")]
+    #[serde(with = "chrono::serde::ts_microseconds_option")]
     pub updated_at: Option<DateTime<Utc>>,
-    #[serde(with = "chrono::serde::ts_seconds_option")]
+    #[serde(with = "chrono::serde::ts_microseconds_option")]
     pub expires_at: Option<DateTime<Utc>>,
     #[serde(borrow)]
     pub files: Vec<&'a str>,

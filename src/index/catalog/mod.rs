@@ -222,7 +222,7 @@ impl Catalog {
         (self.by_id, self.by_task, self.renamed) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
     }
 
-    /// Returns when the content of the entry last changed, in seconds since 1970; `i64::MIN` if it is unknown.
+    /// Returns when the content of the entry last changed, in microseconds since 1970; `i64::MIN` if it is unknown.
     pub fn recency(&self, row: RowId) -> i64 {
         self.row(row).recency
     }

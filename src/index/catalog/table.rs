@@ -60,7 +60,7 @@ pub(super) struct Row {
     pub(super) stat: u64,
     /// XXH3 of its bytes, when they were read.
     pub(super) hash: u64,
-    /// Seconds since 1970, or `i64::MIN`.
+    /// Microseconds since 1970, or `i64::MIN`.
     pub(super) recency: i64,
     /// The offset of its head, in the heads file or among the new ones.
     pub(super) head_at: u32,

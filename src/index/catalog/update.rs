@@ -198,7 +198,7 @@ impl Catalog {
     /// Keeps a head, and the flags that queries need without decoding it.
     fn set_head(&mut self, row: RowId, path: &str, head: &Head) {
         let row = &mut self.table.rows[row as usize];
-        row.recency = head.recency().map_or(i64::MIN, |at| at.timestamp());
+        row.recency = head.recency().map_or(i64::MIN, |at| at.timestamp_micros());
         row.task = hash_of_name(head.task_id.as_deref());
         row.feature = hash_of_name(head.feature.as_deref());
         row.section = hash_of_name(head.attempt.as_ref().and_then(|attempt| attempt.section.as_deref()));

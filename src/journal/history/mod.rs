@@ -75,7 +75,7 @@ impl AttemptSummary {
     }
 }
 
-/// Sorts attempts by the time at which they began. Attempts of a run that began in the same second stay in order.
+/// Sorts attempts by the time at which they began. Attempts of a run that began at the same time stay in order.
 ///
 /// An attempt that begins after `now` comes before all others: the last attempt decides the state of a task or a run,
 /// and one from the future would be the last one for years. Its `started_at` becomes `now`.

@@ -1,13 +1,9 @@
 //! The entries of one memory that match a query.
 
-use std::cell::OnceCell;
-
-use crate::entry::knowledge::{Class, class};
-use crate::entry::{Head, Id};
+use crate::entry::Head;
 use crate::error::Result;
 use crate::index::catalog::{Area, Catalog};
 use crate::index::{Snapshot, Statistics};
-use crate::knowledge::beyond_caps;
 use crate::search::retrieve::{self, Hit, Meaning, Query};
 use crate::workspace::{View, Workspace};
 
@@ -28,13 +24,6 @@ pub(crate) fn hits(
     keep: &dyn Fn(&Head) -> bool,
 ) -> Result<Vec<Hit>> {
     let catalogs: Vec<&Catalog> = views.iter().map(|view| &view.catalog).collect();
-    // Few searches find an event, and only those need to know which are over the limits.
-    let beyond = OnceCell::new();
-    let keep = |id: &Id, head: &Head| {
-        let is_event = class(head.category.as_deref()) == Class::Event;
-        keep(head)
-            && (!is_event || query.archived || !beyond.get_or_init(|| beyond_caps(workspace, catalogs[0])).contains(id))
-    };
-    retrieve::search(&catalogs, (snapshot, elsewhere), query, meaning, limit, workspace.now(), &keep)
+    retrieve::search(&catalogs, (snapshot, elsewhere), query, meaning, limit, workspace.now(), keep)
         .map_err(|source| workspace.index_error(Area::Live, source))
 }

@@ -87,7 +87,7 @@ fn plan(workspace: &Workspace) -> Result<(Vec<PlannedMove>, Vec<NamedMerge>)> {
         entry.head = std::mem::take(&mut entry.head).without_future(now);
     }
     let mut names = archived_names(&archive);
-    let due = plan_moves(&entries, (&attempts, &replaced), now, settings.events).into_iter().map(|(entry, reason)| {
+    let due = plan_moves(&entries, (&attempts, &replaced), now).into_iter().map(|(entry, reason)| {
         let fingerprint = live.row_of_path(&entry.path).map_or(0, |row| live.fingerprint(row));
         PlannedMove::new((&entry.id, &entry.path), fingerprint, Some(reason), &mut names, now)
     });

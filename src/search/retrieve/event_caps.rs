@@ -1,4 +1,4 @@
-//! Finds events over the limits of the settings: they are in no context, and pruning archives them.
+//! Finds events over the limits of the settings: a context does not show them.
 //!
 //! Pure: heads in, ids out.
 
@@ -8,12 +8,19 @@ use std::collections::{HashMap, HashSet};
 use crate::entry::{Head, Id, Scope};
 use crate::settings::EventCaps;
 
-/// Returns the events over the limits, first of each scope, then of all. An agent's event goes before a person's, then
-/// the one of lower importance, then the older, then the last by id. `events` should not contain expired and superseded
-/// ones, which do not count.
-pub(crate) fn beyond_caps<'a>(events: impl Iterator<Item = (&'a Id, &'a Head)>, caps: EventCaps) -> HashSet<Id> {
+/// Returns the events over the limits, first of each scope, then of all. An agent's event goes before a person's, then one that is
+/// not `relevant`, the best first, then the one of lower importance, then the older, then the last by id. `events` should not
+/// contain expired and superseded ones, which do not count.
+pub(crate) fn beyond_caps<'a>(
+    events: impl Iterator<Item = (&'a Id, &'a Head)>,
+    relevant: &[Id],
+    caps: EventCaps,
+) -> HashSet<Id> {
     let mut events: Vec<(&Id, &Head)> = events.collect();
-    events.sort_by_key(|(id, head)| (!head.source.is_person(), Reverse(head.importance), Reverse(head.recency()), *id));
+    events.sort_by_cached_key(|(id, head)| {
+        let rank = relevant.iter().position(|other| other == *id).unwrap_or(usize::MAX);
+        (!head.source.is_person(), rank, Reverse(head.importance), Reverse(head.recency()), *id)
+    });
     let mut counts: HashMap<&Scope, usize> = HashMap::new();
     let mut kept = 0;
     let mut beyond = HashSet::new();
@@ -52,7 +59,13 @@ mod tests {
 
     #[track_caller]
     fn check(events: &[(Id, Head)], caps: EventCaps, expected: &[&str]) {
-        let mut found: Vec<String> = beyond_caps(events.iter().map(|(id, head)| (id, head)), caps)
+        check_with(events, &[], caps, expected);
+    }
+
+    #[track_caller]
+    fn check_with(events: &[(Id, Head)], relevant: &[&str], caps: EventCaps, expected: &[&str]) {
+        let relevant: Vec<Id> = relevant.iter().map(|name| Id::parse(name).unwrap()).collect();
+        let mut found: Vec<String> = beyond_caps(events.iter().map(|(id, head)| (id, head)), &relevant, caps)
             .iter()
             .map(|id| id.stem().to_owned())
             .collect();
@@ -77,6 +90,9 @@ mod tests {
         check(&events, caps, &["a", "f", "h"]);
         check(&events, EventCaps { in_all: 1, ..caps }, &["a", "b", "d", "e", "f", "g", "h", "i"]);
         check(&events, EventCaps::default(), &[]);
+        // What a task is about comes first, the best match of all.
+        check_with(&events, &["f", "g", "a"], caps, &["b", "e", "h"]);
+        check_with(&events, &["f", "g", "a"], EventCaps { in_all: 2, ..caps }, &["a", "b", "c", "d", "e", "h", "i"]);
         // However important an agent calls its own, it does not push out a person's.
         let by_agent = |name: &str| {
             let (id, head) = event(name, "project", 100, "2026-02-01");

@@ -161,14 +161,13 @@ pub fn search(
     meaning: Option<&Meaning>,
     limit: usize,
     now: DateTime<Utc>,
-    keep: &dyn Fn(&Id, &Head) -> bool,
+    keep: &dyn Fn(&Head) -> bool,
 ) -> Result<Vec<Hit>, Failure> {
     let mut scores = Scores::new(snapshot, &text_query(query), elsewhere)?;
     // An archived entry replaces nothing any more.
     let superseded = superseded(&catalogs[..catalogs.len().min(1)], now);
-    let is_wanted = |id: &Id, head: &Head| {
-        (query.archived || (!head.is_expired(now) && !superseded.contains(id))) && keep(id, head)
-    };
+    let is_wanted =
+        |id: &Id, head: &Head| (query.archived || (!head.is_expired(now) && !superseded.contains(id))) && keep(head);
     if let Some(meaning) = meaning {
         let is_wanted = |id: &Id, head: &Head| query.admits(head) && is_wanted(id, head);
         scores.add(&bonuses(meaning, catalogs, scores.best(), &is_wanted))?;
@@ -312,9 +311,9 @@ fn located(
     Ok(found)
 }
 
-/// Returns a time in seconds since 1970 for ordering; a time in the future counts as missing.
+/// Returns a time in microseconds since 1970 for ordering; a time in the future counts as missing.
 pub(crate) fn not_in_future(time: i64, now: DateTime<Utc>) -> i64 {
-    if DateTime::from_timestamp(time, 0).is_some_and(|time| is_ahead(time, now)) { i64::MIN } else { time }
+    if DateTime::from_timestamp_micros(time).is_some_and(|time| is_ahead(time, now)) { i64::MIN } else { time }
 }
 
 fn explained((part, value): &(Part, i64)) -> Explained {

@@ -7,11 +7,11 @@ use crate::exit::Exit;
 use crate::session::Globals;
 use crate::ui::{ID, Ui};
 
-/// Archive what is finished, over the limit or unused, and merge similar learnings; `restore` brings entries back
+/// Archive what is finished or unused, and merge similar learnings; `restore` brings entries back
 ///
 /// It archives attempts at a task that was done 7 days ago or earlier; knowledge over 90 days old that an agent wrote and
 /// that was included in no context for 30 days (for a year if an attempt succeeded with it), if at least 30 attempts had a
-/// context in that time; entries that have expired; entries that were superseded 30 days ago; and events over the limits.
+/// context in that time; entries that have expired; and entries that were superseded 30 days ago.
 ///
 /// If there are over 200 learnings (the setting `maintenance.learnings`), those of a category that share half of their tags
 /// are merged into the newest one. It gets their tags and, below its own text, each of their statements.

@@ -135,6 +135,7 @@ fn events() -> impl Strategy<Value = Vec<context::ShownEvent>> {
     ];
     let one = (scope, hostile(), hostile(), hostile(), 0u8..=100, prop::option::of(0i64..5));
     let one = one.prop_map(|(scope, category, title, summary, importance, days)| context::ShownEvent {
+        is_relevant: false,
         id: Id::parse("x").unwrap(),
         category,
         scope,

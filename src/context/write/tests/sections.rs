@@ -472,6 +472,7 @@ fn refused_sigils_are_listed_as_far_as_there_is_room() {
 
 fn event(name: &str, scope: &str, importance: u8, day: i64, summary: &str) -> ShownEvent {
     ShownEvent {
+        is_relevant: false,
         id: Id::parse(name).unwrap(),
         category: "decision".to_owned(),
         scope: Scope::from(scope.to_owned()),

@@ -8,11 +8,8 @@ use chrono::{DateTime, TimeDelta, Utc};
 use serde::Serialize;
 
 use super::LiveEntry;
-use crate::entry::knowledge::{Class, class};
 use crate::entry::{Id, Kind, Outcome};
 use crate::journal::history::{self, AttemptSummary, Usage};
-use crate::search::retrieve::beyond_caps;
-use crate::settings::EventCaps;
 
 /// Days after which the attempts at a finished task are archived.
 const DONE_DAYS: u32 = 7;
@@ -53,8 +50,6 @@ pub enum ArchiveReason {
     Expired,
     /// Another entry replaced it some time ago.
     Superseded,
-    /// It is an event over the limit: there are enough more important or newer ones.
-    BeyondCaps,
     /// An agent wrote it, it is old, and no recent context included it.
     Unused,
 }
@@ -66,7 +61,6 @@ impl ArchiveReason {
             ArchiveReason::TaskDone => "its task is done",
             ArchiveReason::Expired => "it has expired",
             ArchiveReason::Superseded => "another entry replaces it",
-            ArchiveReason::BeyondCaps => "there are more important or newer events",
             ArchiveReason::Unused => "an agent wrote it, it is old, and no recent context included it",
         }
     }
@@ -86,14 +80,8 @@ pub(crate) fn plan_moves<'a>(
     live: &'a [LiveEntry],
     (attempts, superseded): (&[AttemptSummary], &ReplacedBy),
     now: DateTime<Utc>,
-    caps: EventCaps,
 ) -> Vec<(&'a LiveEntry, ArchiveReason)> {
     let done = done_tasks(attempts, now);
-    let is_over = |item: &LiveEntry| item.head.is_expired(now) || superseded.contains_key(&item.id);
-    let is_event =
-        |item: &LiveEntry| item.head.kind == Kind::Knowledge && class(item.head.category.as_deref()) == Class::Event;
-    let events = live.iter().filter(|item| is_event(item) && !is_over(item));
-    let beyond = beyond_caps(events.map(|item| (&item.id, &item.head)), caps);
     let recorded = RecordedUse::of(attempts);
     let reason = |item: &LiveEntry| {
         if item.head.kind == Kind::Journal {
@@ -107,9 +95,6 @@ pub(crate) fn plan_moves<'a>(
             let since = by.iter().map(|(_, written)| *written).min().flatten();
             let is_due = since.is_some_and(|since| is_past(since, SUPERSEDED_DAYS, now));
             return is_due.then_some(ArchiveReason::Superseded);
-        }
-        if beyond.contains(&item.id) {
-            return Some(ArchiveReason::BeyondCaps);
         }
         let is_old =
             !item.head.source.is_person() && item.head.recency().is_some_and(|at| is_past(at, KNOWLEDGE_DAYS, now));
@@ -219,15 +204,6 @@ mod tests {
         entry(name, head)
     }
 
-    fn hint(name: &str, importance: u8) -> LiveEntry {
-        let item = knowledge(name, "2026-02-25");
-        LiveEntry { head: Head { category: Some("hint".into()), importance, ..item.head }, ..item }
-    }
-
-    fn hints(importance: u8) -> impl Iterator<Item = LiveEntry> {
-        (0..30).map(move |number| hint(&format!("event-{number}"), importance))
-    }
-
     /// Attempts: day, task, outcome, context.
     fn attempts(of: &[(&str, &str, Outcome, &[&str])]) -> Vec<AttemptSummary> {
         let past = |(number, (day, task, outcome, context)): (u32, &(&str, &str, Outcome, &[&str]))| {
@@ -247,7 +223,7 @@ mod tests {
         now: &str,
         expected: &[(&str, ArchiveReason)],
     ) {
-        let found = plan_moves(live, (attempts, superseded), at(now), EventCaps::default());
+        let found = plan_moves(live, (attempts, superseded), at(now));
         let found: Vec<(&str, ArchiveReason)> = found.iter().map(|(item, reason)| (item.id.stem(), *reason)).collect();
         assert_eq!(found, expected, "{now}");
     }
@@ -316,31 +292,29 @@ mod tests {
         }
     }
 
+    /// However many events there are, none goes: a context shows some of them, and a search finds all.
     #[test]
-    fn expired_entries_and_events_over_the_limits_are_archived() {
+    fn expired_entries_are_archived() {
         let mut expired = knowledge("expired", "2026-01-01");
         expired.head.expires_at = Some(at("2026-03-01"));
-        let mut over = hint("over", 90);
-        over.head.expires_at = Some(at("2026-02-26"));
         let mut invalid = expired.clone();
         invalid.head.valid = false;
-        let mut live = vec![expired, knowledge("replaced", "2026-01-01"), hint("least", 10), invalid];
-        live.extend(hints(50));
+        let mut live = vec![expired, knowledge("replaced", "2026-01-01"), invalid];
+        live.extend((0..50).map(|number| {
+            let item = knowledge(&format!("event-{number}"), "2026-02-25");
+            LiveEntry { head: Head { category: Some("hint".into()), ..item.head }, ..item }
+        }));
         let superseded = [(live[1].id.clone(), vec![(live[4].id.clone(), Some(at("2026-02-01")))])].into();
-        let beyond = ("least", ArchiveReason::BeyondCaps);
-        check(&live, &[], &superseded, "2026-02-28", &[beyond]);
-        let all = [("expired", ArchiveReason::Expired), ("replaced", ArchiveReason::Superseded), beyond];
+        check(&live, &[], &superseded, "2026-02-28", &[]);
+        let all = [("expired", ArchiveReason::Expired), ("replaced", ArchiveReason::Superseded)];
         check(&live, &[], &superseded, "2026-03-03", &all);
-        // An expired event does not count towards the limits.
-        live.push(over);
-        check(&live[4..], &[], &ReplacedBy::new(), "2026-02-28", &[("over", ArchiveReason::Expired)]);
     }
 
     #[test]
     fn superseded_entries_are_archived_with_their_replacements() {
-        let mut live = vec![knowledge("oldest", "2026-02-24"), knowledge("old", "2026-02-24"), hint("first", 10)];
-        live.extend(hints(90).chain([knowledge("second", "2026-02-25")]));
-        let first = ("first", ArchiveReason::BeyondCaps);
+        let mut live = ["oldest", "old", "first", "second"].map(|name| knowledge(name, "2026-02-24"));
+        live[2].head.expires_at = Some(at("2026-02-27"));
+        let first = ("first", ArchiveReason::Expired);
         let with_all = [("oldest", ArchiveReason::Superseded), ("old", ArchiveReason::Superseded), first];
         for (of_old, expected) in [(&["first"][..], &with_all[..]), (&["first", "second"], &[first])] {
             let by = |names: &[&str]| {
