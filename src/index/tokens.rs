@@ -73,14 +73,21 @@ fn wholes(text: &str, stems: &mut Stems, give: &mut dyn FnMut(&str)) {
         // A capital that stands alone is the name of a language, and in `C++` it is not.
         let is_name = matches!(token.as_bytes(), [b'B'..=b'H' | b'J'..=b'Z']);
         let is_latin = token.chars().all(|character| character < '\u{250}');
-        if n_runs == 0 || !is_latin || !is_name && token.chars().all(is_of_word) {
+        let is_abbreviation =
+            || n_runs > 1 && runs(token).all(|run| run.len() == 1 && run.starts_with(char::is_alphabetic));
+        if n_runs == 0 || !is_latin || !is_name && token.chars().all(is_of_word) || is_abbreviation() {
             continue;
         }
         lower_case(token, &mut lower);
         if lower.chars().nth(MAX_TOKEN).is_some() {
             continue;
         }
-        give(&lower);
+        // A hyphen between words is no name of something, and the joined word says as much.
+        let is_hyphenated =
+            || !token.starts_with('-') && token.chars().all(|letter| is_of_word(letter) || letter == '-');
+        if is_name || !is_hyphenated() {
+            give(&lower);
+        }
         lower.retain(is_of_word);
         if n_runs > 1 && is_token(&lower) && lower.contains(char::is_alphabetic) {
             give(stems.stem(&lower));
@@ -365,9 +372,9 @@ mod tests {
         for (text, expected) in [
             ("The C++ part, (C#), `F#`: C. A D", "c++ c# f# c d"),
             (".NET ...end. see .env, 1.2", ".net .env 1.2"),
-            ("node.js, Node.JS! task_tools e-mails", "node.js nodej node.js nodej task_tools tasktool e-mails email"),
+            ("node.js, Node.JS! task_tools e-mails", "node.js nodej node.js nodej task_tools tasktool email"),
             ("src/foo.rs foo::bar --no-cache x86_64", "foo.rs foor foo::bar foobar --no-cache nocach x86_64 x8664"),
-            ("plain words only - no -- more :: 9-5 don't", "9-5"),
+            ("plain words only - no -- more :: 9-5 don't, e.g. i.e.", ""),
             ("\u{a7}-\u{42f} \u{43a}\u{430}\u{43a}-\u{442}\u{43e}, \u{6570}\u{636e}_x", ""),
             (&"x-".repeat(30), ""),
         ] {

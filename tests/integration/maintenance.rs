@@ -285,10 +285,10 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(cases(10)))]
 
     /// Whatever is done to a memory, every statement is in an entry or the undo log, a dry run reports what the real one
-    /// does, the limits hold, and history is the same.
+    /// does, and history is the same.
     #[test]
     fn maintenance_never_loses_a_statement(steps in steps()) {
-        let it = Garden::new("[maintenance]\nlearnings = 4\n[events]\nlimits = { per_project = 2, per_section = 1, per_task = 1, in_all = 4 }\n");
+        let it = Garden::new("[maintenance]\nlearnings = 4\n");
         let mut statements = Vec::new();
         let counter = Rc::new(Cell::new(0));
         let number = || { counter.set(counter.get() + 1); counter.get() };
@@ -323,12 +323,6 @@ proptest! {
                     let before = folds(&it);
                     it.tidy();
                     prop_assert_eq!(folds(&it), before);
-                    let live = it.memory.list(&EntryFilter::default()).entries;
-                    let events = |scope: &str| live.iter().filter(|item| {
-                        item.category.as_deref() == Some("hint") && item.scope.to_string() == scope && !item.superseded
-                    }).count();
-                    let counts = (events("project"), events("section:s"), events("task:t-1"));
-                    prop_assert!(counts.0 <= 2 && counts.1 <= 1 && counts.2 <= 1, "{counts:?}");
                 }
                 Step::Restore(which) => {
                     let all = it.memory.list(&EntryFilter { archived: true, ..EntryFilter::default() }).entries;
