@@ -285,7 +285,7 @@ fn what_is_written_in_one_second_has_an_order() {
     assert_eq!(titles(&["list", "--kind", "knowledge", "--sort", "updated", "--json"], "entries"), expected);
     assert_eq!(titles(&["search", "walrus", "--kind", "knowledge", "--json"], "entries"), expected);
     assert_eq!(titles(&["log", "--json"], "attempts"), expected[..4]);
-    let told = base.with(["context", "--task", "x"]).now(&at(".7")).run().answer(0);
+    let told = base.with(["context", "--task", "x"]).now(&at(".7")).run().stdout;
     let places: Vec<Option<usize>> = expected.iter().map(|title| told.find(title)).collect();
     assert!(places.is_sorted() && places[0].is_some(), "{told}");
 }
