@@ -23,9 +23,9 @@ use crate::text::{add_without_accents, is_of_word, nfc, without_accents};
 /// Changes whenever the same text would give other tokens; part of the index folder's name.
 pub(crate) const VERSION: u32 = 5;
 /// The tokens of a text, one after the other.
-type Tokens = fn(&str, &mut Stems, &mut dyn FnMut(&str));
+type EachToken = fn(&str, &mut Stems, &mut dyn FnMut(&str));
 /// The streams, with the names under which the schema knows them.
-pub(super) const STREAMS: [(&str, Tokens); 3] = [("words", words), ("parts", parts), ("wholes", wholes)];
+pub(super) const STREAMS: [(&str, EachToken); 3] = [("words", words), ("parts", parts), ("wholes", wholes)];
 
 /// Longer tokens, in characters, are hashes or encoded data, which people do not search for.
 const MAX_TOKEN: usize = 40;
