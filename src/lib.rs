@@ -156,7 +156,7 @@ mod pages {
 pub use context::{Budget, Context, Request, Task};
 #[doc(no_inline)]
 pub use entry::knowledge::Knowledge;
-pub use entry::{Id, Kind, Scope, Source};
+pub use entry::{Author, Id, Kind, Scope, Source};
 pub use error::{Error, Problem, Result};
 pub use memory::Memory;
 pub use search::retrieve::{Hit, Query};

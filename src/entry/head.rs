@@ -125,6 +125,11 @@ impl Head {
         Head { created_at: come(self.created_at), updated_at: come(self.updated_at), ..self }
     }
 
+    /// Returns how important it is where readers compare it with others: of its own, an agent says no more than is usual.
+    pub(crate) fn weight(&self) -> u8 {
+        if self.source.is_person() { self.importance } else { self.importance.min(usual_importance()) }
+    }
+
     /// Returns whether the entry has expired at `now`.
     pub fn is_expired(&self, now: DateTime<Utc>) -> bool {
         self.expires_at.is_some_and(|at| at <= now)

@@ -2,6 +2,7 @@
 
 use xxhash_rust::xxh3::xxh3_64;
 
+use super::edit::Change;
 use super::path::is_project_path;
 use super::{Entry, frontmatter};
 use crate::text::nfc;
@@ -34,6 +35,13 @@ pub(crate) fn imported_hash(text: &str, entry: &Entry) -> Option<(String, String
         None => hash_of(&entry.head.title, entry.head.status.as_deref(), &entry.body),
     };
     Some((before, now))
+}
+
+/// Returns the change by which a person confirms an entry that was imported: what its source says later is no update of it.
+pub(crate) fn confirmed(text: &str) -> Option<Change> {
+    let mut details = frontmatter::fields_of(text)?.remove("details")?;
+    *details.get_mut(IMPORTED)?.get_mut("hash")? = "confirmed".into();
+    Some(Change::Set("details", details))
 }
 
 fn trimmed(body: &str) -> &str {

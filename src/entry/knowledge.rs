@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use super::edit::{self, Change};
 use super::fields::{self, FieldKind, KNOWLEDGE};
 pub(crate) use super::time::timestamp;
-use super::written::{FINGERPRINTS, fingerprint, is_same_body};
+use super::written::{FINGERPRINTS, is_same_body, signature};
 use super::{Head, Id, MAX_FILE_BYTES, MAX_FRONTMATTER_BYTES, Scope, Source, frontmatter};
 use crate::error::{Argument, Error, Result};
 use crate::text::lines::each_once;
@@ -52,6 +52,14 @@ pub(crate) fn unsettled(status: Option<&str>) -> Option<&'static str> {
     // People write behind it since when, or why.
     let first = status?.trim_start().split(|letter: char| !letter.is_alphanumeric()).next()?;
     UNSETTLED.into_iter().find(|word| first.eq_ignore_ascii_case(word))
+}
+
+/// The status of what an agent wrote and nobody is told until a person confirms it: it is near what a person rejected.
+pub(crate) const PROPOSED: &str = "proposed";
+
+/// Returns whether an entry is only proposed, by an agent.
+pub(crate) fn is_proposed(head: &Head) -> bool {
+    !head.source.is_person() && unsettled(head.status.as_deref()) == Some(PROPOSED)
 }
 
 /// The class of a category: it decides where an entry appears in a context, and how it is merged.
@@ -282,7 +290,7 @@ impl Knowledge {
         }
         values.insert("created_at".to_owned(), Value::from(now.timestamp_micros()));
         if !self.source.is_person() {
-            values.insert(FINGERPRINTS.to_owned(), Value::from(vec![fingerprint(&self.title, &self.body)]));
+            values.insert(FINGERPRINTS.to_owned(), Value::from(vec![signature(&self.title, &self.body)]));
         }
         format!("---\n{}---\n\n{}\n", fields::frontmatter(&KNOWLEDGE, values), self.body)
     }

@@ -277,3 +277,56 @@ impl Source {
         self == Source::Human
     }
 }
+
+/// Who changes a memory: a person, or a coding agent. An unknown program counts as a person.
+///
+/// ```
+/// use ralph_memory::{Author, Knowledge, Memory, Source};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # Memory::init(root)?;
+/// let id = Memory::open(root)?.add(&Knowledge::new("Freeze", ["release"], "Nothing is deployed on a Friday."))?.id;
+/// let of_agent = Memory::open(root)?.by(Author::Agent("claude".into()));
+/// assert!(of_agent.archive(&[id]).is_err(), "a person wrote it");
+/// let source = Source::Agent;
+/// of_agent.add(&Knowledge { source, ..Knowledge::new("Slow linker", ["ci"], "It needs 8 GB.") })?;
+/// assert_eq!(of_agent.operations()?[0].author, Author::Agent("claude".into()));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "String", from = "String")]
+pub enum Author {
+    /// A person, at a terminal or on the page.
+    #[default]
+    Person,
+    /// An agent of the client with this name.
+    Agent(String),
+}
+
+impl Author {
+    /// Returns whether it is a person.
+    pub fn is_person(&self) -> bool {
+        *self == Author::Person
+    }
+
+    /// Returns the source of what it writes.
+    pub fn source(&self) -> Source {
+        if self.is_person() { Source::Human } else { Source::Agent }
+    }
+}
+
+impl From<String> for Author {
+    fn from(name: String) -> Author {
+        if name == Source::Human.as_str() { Author::Person } else { Author::Agent(name) }
+    }
+}
+
+impl From<Author> for String {
+    fn from(author: Author) -> String {
+        match author {
+            Author::Person => Source::Human.as_str().to_owned(),
+            Author::Agent(client) => client,
+        }
+    }
+}

@@ -1,30 +1,86 @@
 //! Who wrote what an entry says now, and what it said before, as every clone can tell from its file.
 //!
 //! The key `fingerprints` has a fingerprint of each text that was replaced and, last, of the text that an agent gave
-//! the entry. If the last one no longer matches, a person changed the text by hand, and the entry is theirs.
+//! the entry. If the last one no longer matches, a person changed the text by hand, and the entry is theirs. The newest also
+//! have hashes of the words, by which a text that says nearly the same is known.
+
+use std::collections::BTreeSet;
 
 use serde_json::Value;
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::Source;
 use super::edit::{self, Change, list_items};
 use super::frontmatter;
-use crate::text::{fold, nfc};
+use super::{Author, Source};
+use crate::text::{event_words, fold, is_negation, nfc};
 
 /// The key in the frontmatter.
 pub(crate) const FINGERPRINTS: &str = "fingerprints";
-/// How many fingerprints an entry keeps, the newest ones: frontmatter has a limit.
+/// How many fingerprints an entry keeps, the newest ones, and how many of them with hashes of words: frontmatter has a limit.
 const MAX: usize = 50;
+const MAX_WITH_WORDS: usize = 5;
+/// How many words of a text are hashed.
+const MAX_WORDS: usize = 120;
+/// The length of a fingerprint without words.
+const SHORT: usize = 17;
+/// The keys of an archived entry that say who archived it, and when.
+const ARCHIVED_BY: &str = "archived_by";
+const ARCHIVED_AT: &str = "archived_at";
 
 /// Returns the fingerprint of what an entry says: one of the title, a hyphen, one of the body.
 pub(crate) fn fingerprint(title: &str, body: &str) -> String {
     format!("{}-{}", hash(&fold(title)), body_hash(body))
 }
 
+/// Returns the fingerprint of a text with four hexadecimal digits for each of its words, those without meaning left out. The
+/// lowest bit says that the word decides what the text says: a number, or a negation.
+pub(crate) fn signature(title: &str, body: &str) -> String {
+    let hash_of = |word: &String| {
+        let is_decisive = is_negation(word) || word.bytes().any(|byte| byte.is_ascii_digit());
+        format!("{:04x}", xxh3_64(word.as_bytes()) & 0xfffe | u64::from(is_decisive))
+    };
+    let words: String = event_words(title, body).iter().take(MAX_WORDS).map(hash_of).collect();
+    format!("{}-{words}", fingerprint(title, body))
+}
+
+/// Returns a fingerprint without its words.
+pub(crate) fn short(fingerprint: &str) -> &str {
+    fingerprint.get(..SHORT).unwrap_or(fingerprint)
+}
+
+/// How like each other two texts are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Likeness {
+    /// They share four fifths of their words, or all but one, and differ in none that decides what they say.
+    Near,
+    /// They are the same but for words without meaning.
+    Equal,
+}
+
+/// Compares texts by their [signatures](signature).
+pub(crate) fn likeness(one: &str, other: &str) -> Option<Likeness> {
+    if short(one) == short(other) {
+        return Some(Likeness::Equal);
+    }
+    let words = |of: &str| -> Vec<u16> {
+        let digits = of.as_bytes().get(SHORT + 1..).unwrap_or_default().chunks(4);
+        digits.filter_map(|digits| u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()).collect()
+    };
+    let (one, other) = (words(one), words(other));
+    if one == other {
+        return (!one.is_empty()).then_some(Likeness::Equal);
+    }
+    let [one, other]: [BTreeSet<u16>; 2] = [one, other].map(|words| words.into_iter().collect());
+    let (n_least, n_most) = (one.len().min(other.len()), one.len().max(other.len()));
+    let n_shared = one.intersection(&other).count();
+    let is_near = n_shared * 5 >= n_most * 4 || n_least > 1 && n_shared == n_least && n_most - n_least == 1;
+    (n_shared > 0 && is_near && one.symmetric_difference(&other).all(|word| word & 1 == 0)).then_some(Likeness::Near)
+}
+
 /// Returns whether one of the fingerprints is of a text with this body, under any title.
 pub(crate) fn had_body(fingerprints: &[String], body: &str) -> bool {
     let hash = body_hash(body);
-    fingerprints.iter().any(|fingerprint| fingerprint.ends_with(&hash))
+    fingerprints.iter().any(|fingerprint| short(fingerprint).ends_with(&hash))
 }
 
 /// Returns whether two bodies are the same text, whatever their line ends.
@@ -48,7 +104,7 @@ fn hash(text: &str) -> String {
 /// Returns who an entry is by, if its frontmatter names `source` and these fingerprints: a person, where the text is not the
 /// one that an agent wrote.
 pub(super) fn author(source: Source, fingerprints: &[String], now: &str) -> Source {
-    if fingerprints.last().is_some_and(|last| last != now) { Source::Human } else { source }
+    if fingerprints.last().is_some_and(|last| short(last) != short(now)) { Source::Human } else { source }
 }
 
 /// What the file of an entry says about its text.
@@ -69,7 +125,7 @@ impl WrittenText {
         Some(WrittenText {
             source: Source::in_file(text("source")).unwrap_or_default(),
             fingerprints: list_items(fields.get(FINGERPRINTS)),
-            now: fingerprint(text("title"), &file[split.body..]),
+            now: signature(text("title"), &file[split.body..]),
         })
     }
 
@@ -127,6 +183,51 @@ pub(crate) fn by_agent(file: &str) -> Result<String, String> {
     edit::apply(file, &[source].into_iter().chain(signed).collect::<Vec<_>>())
 }
 
+/// Returns the file of an entry that goes to the archive, with who archives it, and when. What a person rejects is known by
+/// the fingerprint of its text.
+///
+/// # Errors
+///
+/// Why the file cannot be edited.
+pub(crate) fn archived(file: &str, by: &Author, at: &str) -> Result<String, String> {
+    let by_whom = Change::Set(ARCHIVED_BY, String::from(by.clone()).into());
+    let mut changes = vec![by_whom, Change::Set(ARCHIVED_AT, at.into())];
+    if let Some(text) = WrittenText::of(file).filter(|_| by.is_person()) {
+        let is_unsaid = text.is_of_person() && !text.source.is_person();
+        changes.extend(is_unsaid.then(|| Change::Set("source", Source::Human.as_str().into())));
+        changes.extend(added(&text.fingerprints, text.fingerprints.iter().cloned().chain([text.now])));
+    }
+    edit::apply(file, &changes)
+}
+
+/// Returns who archived an entry, and when, as its file says.
+pub(crate) fn archived_by(file: &[u8]) -> Option<(Author, String)> {
+    let fields = frontmatter::fields_of(std::str::from_utf8(file).ok()?)?;
+    let text = |key: &str| fields.get(key).and_then(Value::as_str).map(str::to_owned);
+    Some((text(ARCHIVED_BY)?.into(), text(ARCHIVED_AT).unwrap_or_default()))
+}
+
+/// Returns an archived file as that of a live entry.
+pub(crate) fn unarchived(file: &[u8]) -> Vec<u8> {
+    let bare = |text: &str| {
+        let mut changes = vec![Change::Remove(ARCHIVED_BY), Change::Remove(ARCHIVED_AT)];
+        // A person's text has no fingerprint until it is replaced.
+        let WrittenText { source, mut fingerprints, now } = WrittenText::of(text)?;
+        if source.is_person() && fingerprints.pop_if(|last| short(last) == short(&now)).is_some() {
+            let is_empty = fingerprints.is_empty();
+            changes.push(if is_empty {
+                Change::Remove(FINGERPRINTS)
+            } else {
+                Change::Set(FINGERPRINTS, fingerprints.into())
+            });
+        }
+        edit::apply(text, &changes).ok()
+    };
+    archived_by(file)
+        .and_then(|_| bare(std::str::from_utf8(file).ok()?))
+        .map_or_else(|| file.to_owned(), String::into_bytes)
+}
+
 /// Returns `merged`, into which two versions of an entry were merged, as a text of agents if both are.
 pub(crate) fn merged(versions: [&[u8]; 2], merged: String) -> String {
     let is_of_agent = |bytes: &[u8]| {
@@ -143,10 +244,12 @@ pub(crate) fn merged(versions: [&[u8]; 2], merged: String) -> String {
 fn added(own: &[String], all: impl Iterator<Item = String>) -> Option<Change> {
     let mut list: Vec<String> = Vec::new();
     for fingerprint in all {
-        list.retain(|known| *known != fingerprint);
-        list.push(fingerprint);
+        let known = list.iter().position(|known| short(known) == short(&fingerprint)).map(|at| list.remove(at));
+        list.push(known.filter(|known| known.len() > fingerprint.len()).unwrap_or(fingerprint));
     }
     list.drain(..list.len().saturating_sub(MAX));
+    let n_short = list.len().saturating_sub(MAX_WITH_WORDS);
+    list[..n_short].iter_mut().for_each(|fingerprint| fingerprint.truncate(SHORT));
     (list != own).then_some(Change::Set(FINGERPRINTS, list.into()))
 }
 
@@ -185,7 +288,7 @@ mod tests {
 
     #[track_caller]
     fn check(old: (&str, &[&str], &str), new: (&str, &str), is_replaced: bool, expected: (&str, &[&str])) {
-        let list = |bodies: &[&str]| bodies.iter().map(|body| fingerprint("T", body)).collect::<Vec<_>>();
+        let list = |bodies: &[&str]| bodies.iter().map(|body| signature("T", body)).collect::<Vec<_>>();
         let (source, fingerprints, body) = old;
         let fingerprints = list(fingerprints);
         let old = file(source, &fingerprints, "T", body);
@@ -216,7 +319,7 @@ mod tests {
             text = signed(&text, text.replace(&format!("\n{}\n", number - 1), &format!("\n{number}\n")), true).unwrap();
         }
         let found = WrittenText::of(&text).unwrap();
-        assert_eq!((found.fingerprints.len(), found.fingerprints.last()), (MAX, Some(&fingerprint("T", "59"))));
+        assert_eq!((found.fingerprints.len(), found.fingerprints.last()), (MAX, Some(&signature("T", "59"))));
         assert!(!had_body(&found.fingerprints, "9") && had_body(&found.fingerprints, "10"));
     }
 }

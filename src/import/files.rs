@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::find::FoundFile;
 use super::places;
 use super::report::{ImportOrigin, ImportReport, reason_of};
-use super::request::{ImportKind, ImportRequest};
+use super::request::ImportKind;
 use crate::entry::edit::list_items;
 use crate::entry::frontmatter::{self, Fields, double_quote};
 use crate::entry::{Source, is_pattern, parse_time};
@@ -80,7 +80,7 @@ impl ImportFile {
 /// Reads a file, without the block that setup writes, which is about the memory, and without the invisible marks in it that
 /// say nothing.
 pub(super) fn read(
-    request: &ImportRequest,
+    writer: Source,
     file: &FoundFile,
     report: &mut ImportReport,
 ) -> std::result::Result<ImportFile, String> {
@@ -103,7 +103,7 @@ pub(super) fn read(
             report.skip(origin(), "", format!("{reason}, {advice}"));
         }
     }
-    let writer = if file.is_of_agent { Source::Agent } else { request.writer };
+    let writer = if file.is_of_agent { Source::Agent } else { writer };
     let (path, key) = (file.shown.clone(), file.key.clone());
     let mut read = ImportFile { path, key, text, fields: Fields::new(), n_before: 0, writer };
     if file.kind == ImportKind::Jsonl {

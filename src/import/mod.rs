@@ -56,6 +56,7 @@ fn items(
     found: &Sources,
     report: &mut ImportReport,
 ) -> Result<Vec<Item>> {
+    let writer = workspace.store.author.source();
     let mut items = Vec::new();
     if let ImportInput::Text(bytes) = &request.input {
         let invalid = |reason: String| Error::invalid(STANDARD_INPUT, reason);
@@ -63,13 +64,13 @@ fn items(
             return Err(invalid("it is over the limit of 4 MiB; split it".to_owned()));
         }
         let text = text_of(bytes).map_err(|reason| invalid(reason.to_owned()))?;
-        let (path, key, writer) = (STANDARD_INPUT.to_owned(), "-".to_owned(), request.writer);
+        let (path, key) = (STANDARD_INPUT.to_owned(), "-".to_owned());
         report.read.push(path.clone());
         let file = ImportFile { path, key, text, fields: Fields::new(), n_before: 0, writer };
         items.extend(jsonl::read(&file, report).map_err(|reason| invalid(reason.to_owned()))?);
     }
     for file in &found.files {
-        match files::read(request, file, report).map(|text| items_of(workspace, &text, file.kind, report)) {
+        match files::read(writer, file, report).map(|text| items_of(workspace, &text, file.kind, report)) {
             Ok(Ok(read)) => {
                 report.read.push(file.shown.clone());
                 items.extend(read);

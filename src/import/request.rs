@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, Utc};
 
-use crate::entry::Source;
 use crate::text::choice;
 
 /// The folders in which agents keep their files of this user. Without one, its usual place is not searched.
@@ -101,8 +100,6 @@ pub struct ImportRequest {
     pub dry_run: bool,
     /// More tags for each new entry.
     pub tags: Vec<String>,
-    /// Who wrote what people mostly write: all but the notes that agents keep for themselves.
-    pub writer: Source,
     /// Sessions that ended before this are left out.
     pub since: Option<DateTime<Utc>>,
     /// The session that is still going on, which is left out.
@@ -112,15 +109,7 @@ pub struct ImportRequest {
 impl ImportRequest {
     /// Returns a request with the defaults: everything is imported, as written by a person.
     pub fn new(input: ImportInput) -> ImportRequest {
-        ImportRequest {
-            input,
-            kind: None,
-            dry_run: false,
-            tags: Vec::new(),
-            writer: Source::Human,
-            since: None,
-            ongoing: None,
-        }
+        ImportRequest { input, kind: None, dry_run: false, tags: Vec::new(), since: None, ongoing: None }
     }
 }
 

@@ -16,7 +16,7 @@ use crate::entry::knowledge::Knowledge;
 use crate::entry::{Head, Id, Scope, Source, body_fingerprint, read};
 use crate::error::{Error, Result};
 use crate::index::catalog::{Area, Catalog, RowId};
-use crate::knowledge::{self, dedup};
+use crate::knowledge::{self, dedup, may_change, proposed, rejected};
 use crate::store::Lock;
 use crate::text::fold;
 use crate::workspace::{Work, Workspace};
@@ -41,6 +41,7 @@ struct Import<'a> {
     /// None in a dry run.
     lock: Option<&'a Lock>,
     live: Catalog,
+    archive: Catalog,
     /// The live entries that nobody imported.
     own: Vec<(RowId, Head)>,
     /// The entries of each title: the ids, which a dry run does not know, and the fingerprints of the bodies.
@@ -89,7 +90,8 @@ impl Import<'_> {
             }
         }
         let commits = if lock.is_some() { commit_dates(workspace, items) } else { HashMap::new() };
-        Import { workspace, lock, live, own, titles, commits, written: Vec::new() }
+        let archive = workspace.catalog(Area::Archive);
+        Import { workspace, lock, live, archive, own, titles, commits, written: Vec::new() }
     }
 
     fn all(&mut self, request: &ImportRequest, items: &[Item], report: &mut ImportReport) -> Result<()> {
@@ -110,7 +112,7 @@ impl Import<'_> {
             };
             report.items.push(match became {
                 Ok(became) => became,
-                Err(error @ (Error::Invalid { .. } | Error::Secret { .. })) => {
+                Err(error @ (Error::Invalid { .. } | Error::Secret { .. } | Error::Outdated { .. })) => {
                     outcome(ImportAction::Refused).because(error.to_string())
                 }
                 Err(error @ (Error::Uneditable { .. } | Error::Conflict { .. } | Error::OutsideRoot { .. })) => {
@@ -126,8 +128,7 @@ impl Import<'_> {
     fn known(&self, items: &[Item]) -> HashMap<String, Vec<Known>> {
         let keys: HashSet<&str> = items.iter().map(|item| item.key.as_str()).collect();
         let mut known: HashMap<String, Vec<Known>> = HashMap::new();
-        let archive = self.workspace.catalog(Area::Archive);
-        for (catalog, is_live) in [(&self.live, true), (&archive, false)] {
+        for (catalog, is_live) in [(&self.live, true), (&self.archive, false)] {
             for row in catalog.knowledge_rows() {
                 let Some(key) = catalog.head(row).imported.filter(|key| keys.contains(key.as_str())) else { continue };
                 let path = catalog.path(row);
@@ -166,6 +167,10 @@ impl Import<'_> {
             return Ok(outcome(ImportAction::Conflict).because(reason));
         }
         let head = self.live.head(row);
+        if !may_change(&self.workspace.store.author, &head) {
+            let reason = "its source changed, and the entry is a person's; tell the person, who imports it";
+            return Ok(outcome(ImportAction::Conflict).because(reason));
+        }
         let is_taken = |title: &str| {
             let titled = self.titles.get(&fold(title)).into_iter().flatten();
             titled.filter_map(|(id, _)| id.as_ref()).any(|id| *id != known.id)
@@ -234,7 +239,13 @@ impl Import<'_> {
     fn checked(&self, knowledge: &Knowledge) -> Result<Knowledge> {
         self.workspace.refuse_secrets(knowledge)?;
         Workspace::refuse_invisible(&Knowledge { source: Source::Agent, ..knowledge.clone() })?;
-        knowledge.normalised()
+        let knowledge = knowledge.normalised()?;
+        if knowledge.source.is_person() {
+            return Ok(knowledge);
+        }
+        let said = (knowledge.title.as_str(), knowledge.body.as_str(), &knowledge.scope);
+        let near = rejected(self.workspace, [&self.live, &self.archive], said)?;
+        Ok(near.map_or_else(|| knowledge.clone(), |_| proposed(&knowledge)))
     }
 }
 

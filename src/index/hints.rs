@@ -24,7 +24,7 @@ use crate::system::posix::FileExt as _;
 use crate::text::{fold, nfc};
 
 /// What the file begins with: its form.
-const FORM: [u8; 8] = *b"hints 3\n";
+const FORM: [u8; 8] = *b"hints 4\n";
 /// How many rows a bucket has on average.
 const ROWS_OF_BUCKET: usize = 8;
 /// The largest bucket that is read, in bytes.
@@ -77,6 +77,8 @@ pub(crate) struct Hint {
     pub(crate) at: i64,
     /// Whether the entry is a decision or a pitfall.
     pub(crate) is_rule: bool,
+    /// Whether a person wrote the entry.
+    pub(crate) is_of_person: bool,
 }
 
 /// Returns the key of a file of the project.
@@ -101,7 +103,16 @@ fn key_of_renames() -> u64 {
 /// Returns the row with the files that have other names now, which git looked for up to this `commit`.
 pub(crate) fn renames_row((commit, renames): (String, Vec<(String, String)>), at: i64) -> Hint {
     let kind = HintKind::Renamed(commit, renames);
-    Hint { key: key_of_renames(), kind, path: String::new(), bytes: 0, task: 0, at, is_rule: false }
+    Hint {
+        key: key_of_renames(),
+        kind,
+        path: String::new(),
+        bytes: 0,
+        task: 0,
+        at,
+        is_rule: false,
+        is_of_person: false,
+    }
 }
 
 /// Returns the key of what supersedes an entry.
@@ -125,7 +136,9 @@ pub(crate) fn rows_of(path: &str, bytes: u64, head: &Head) -> Vec<Hint> {
     let at = if head.attempt.is_some() { head.created_at } else { head.recency() };
     let at = at.map_or(0, |at| at.timestamp());
     let is_rule = head.attempt.is_none() && head.category.as_deref().is_some_and(is_rule);
-    let mut add = |key, kind| rows.push(Hint { key, kind, path: path.to_owned(), bytes, task, at, is_rule });
+    let is_of_person = head.attempt.is_none() && head.source.is_person();
+    let mut add =
+        |key, kind| rows.push(Hint { key, kind, path: path.to_owned(), bytes, task, at, is_rule, is_of_person });
     if !head.valid {
         return rows;
     }
@@ -216,7 +229,8 @@ fn bucket_of(key: u64, n_buckets: usize) -> usize {
 /// Leaves one row of a key that many tasks share, and the newest ones of the others.
 fn without_shared(mut rows: Vec<Hint>, n_attempts: usize) -> Vec<Hint> {
     rows.sort_by(|one, other| {
-        let place = |row: &Hint| (row.key, !row.is_rule, -row.at);
+        // Beyond the limit, an agent's go first.
+        let place = |row: &Hint| (row.key, !row.is_of_person, !row.is_rule, -row.at);
         place(one).cmp(&place(other)).then_with(|| one.path.cmp(&other.path))
     });
     let mut kept = Vec::with_capacity(rows.len());

@@ -6,29 +6,29 @@ use std::collections::HashSet;
 
 use chrono::{DateTime, Utc};
 
+use super::rejected::{rejected, says_now};
 use super::supersede::refuse_circle;
 use super::tags;
 use super::write::{archived_stems, edited, located, write_entry};
 use super::written::{WriteAction, Written};
 use crate::entry::edit::{self, Change};
-use crate::entry::knowledge::{Class, Knowledge, class, timestamp};
+use crate::entry::knowledge::{Class, Knowledge, PROPOSED, class, timestamp};
 use crate::entry::read::{UNKNOWN_CATEGORY, misspelt_category};
 use crate::entry::written::{had_body, is_same_body};
 use crate::entry::{Head, Id, Source, frontmatter};
 use crate::error::{Error, Problem, Result};
-use crate::index::catalog::{Catalog, RowId};
+use crate::index::catalog::{Area, Catalog, RowId};
 use crate::knowledge::dedup;
 use crate::search::retrieve::superseded;
 use crate::store::{Created, Lock, stem_for_title};
-use crate::text::secret::redact;
-use crate::text::{fold, shorten};
+use crate::text::{event_words, fold};
 use crate::workspace::Workspace;
-
-/// How much of an entry a refusal quotes, in characters.
-const SHOWN: usize = 300;
 
 /// Adds knowledge, as `Memory::add` describes it, without its vectors.
 pub(crate) fn add(workspace: &Workspace, knowledge: &Knowledge) -> Result<Written> {
+    if knowledge.source.is_person() && !workspace.store.author.is_person() {
+        return Err(Error::invalid("source", "an agent cannot write as a person"));
+    }
     // The original text: lower case would hide the kind of a tag.
     workspace.refuse_secrets(knowledge)?;
     Workspace::refuse_invisible(knowledge)?;
@@ -38,6 +38,8 @@ pub(crate) fn add(workspace: &Workspace, knowledge: &Knowledge) -> Result<Writte
         if let Some(row) = repeated(workspace, catalog, &knowledge)? {
             return Ok((unchanged(catalog, row)?, None));
         }
+        let near = rejected_before(workspace, catalog, &knowledge)?;
+        let knowledge = near.as_ref().map_or_else(|| knowledge.clone(), |_| proposed(&knowledge));
         let (same, similar) = find_same(workspace, catalog, &knowledge);
         let knowledge = &same.map_or_else(|| knowledge.clone(), |row| with_later_title(&catalog.head(row), &knowledge));
         let added = match same {
@@ -51,7 +53,14 @@ pub(crate) fn add(workspace: &Workspace, knowledge: &Knowledge) -> Result<Writte
         }?;
         let written = (added.action != WriteAction::Unchanged).then(|| added.path.clone());
         let suggested = suggested(catalog, knowledge, added.path.as_str());
-        Ok((Written { problems: added.problems.into_iter().chain(suggested).collect(), ..added }, written))
+        let proposed = near.map(|near| {
+            let message =
+                format!("it is near what `{near}` said before a person rejected that, so it is only proposed");
+            let hint = "nobody is told until a person confirms it; `ralph-memory list --unreviewed` shows it to them";
+            Problem::warning(added.path.as_str(), PROPOSED, message, hint)
+        });
+        let problems = added.problems.into_iter().chain(suggested).chain(proposed).collect();
+        Ok((Written { problems, ..added }, written))
     })?;
     added.problems.extend(doubts(&knowledge, added.path.as_str(), workspace.now()));
     if added.action != WriteAction::Unchanged {
@@ -131,15 +140,27 @@ fn repeated(workspace: &Workspace, catalog: &Catalog, knowledge: &Knowledge) -> 
             return Ok(Some(row));
         } else if !says_it && had_body(&entry.head.fingerprints, &knowledge.body) {
             let what = if head.source.is_person() { "a person corrected it" } else { "it was replaced" };
-            let body = redact(&entry.body, &workspace.settings.allowed_secrets);
-            let now = shorten(&body.split_whitespace().collect::<Vec<_>>().join(" "), SHOWN);
-            format!("{what}: it says now, as \"{}\": {now}", entry.head.title)
+            format!("{what}: {}", says_now(workspace, &entry))
         } else {
             continue;
         };
         return Err(Error::Outdated { id: id.to_string(), reason });
     }
     Ok(None)
+}
+
+/// Returns the entry that said nearly what an agent writes, before a person rejected it.
+fn rejected_before(workspace: &Workspace, live: &Catalog, knowledge: &Knowledge) -> Result<Option<Id>> {
+    if knowledge.source.is_person() {
+        return Ok(None);
+    }
+    let said = (knowledge.title.as_str(), knowledge.body.as_str(), &knowledge.scope);
+    rejected(workspace, [live, &workspace.catalog(Area::Archive)], said)
+}
+
+/// Returns what an agent writes as a proposal.
+pub(crate) fn proposed(knowledge: &Knowledge) -> Knowledge {
+    Knowledge { status: Some(PROPOSED.to_owned()), ..knowledge.clone() }
 }
 
 /// Returns the row of the entry that states the same as the knowledge, and the ids of similar ones. Entries that
@@ -164,10 +185,10 @@ fn find_same(workspace: &Workspace, catalog: &Catalog, knowledge: &Knowledge) ->
     let others = || heads_of(!is_event(knowledge)).filter(|head| has_title(&head)).filter_map(|head| id_of(&head));
     let heads = heads_of(is_event(knowledge));
     if is_event(knowledge) {
-        let said = dedup::event_words(&knowledge.title, &knowledge.body);
+        let said = event_words(&knowledge.title, &knowledge.body);
         let says_so = |row: &RowId| {
             let entry = workspace.read_entry(&catalog.path(*row)).map(|(_, entry)| entry);
-            entry.is_ok_and(|entry| dedup::event_words(&entry.head.title, &entry.body) == said)
+            entry.is_ok_and(|entry| event_words(&entry.head.title, &entry.body) == said)
         };
         let alike: Vec<(RowId, Head)> = heads.filter(|(_, head)| dedup::may_be_same_event(knowledge, head)).collect();
         // The same title with other words is another event, which may replace this one.

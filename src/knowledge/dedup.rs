@@ -7,9 +7,9 @@ use std::borrow::Borrow;
 use std::collections::{BTreeSet, HashSet};
 
 use crate::entry::knowledge::{Class, Knowledge, class};
-use crate::entry::written::{fingerprint, had_body};
+use crate::entry::written::{fingerprint, had_body, short};
 use crate::entry::{Head, Kind, body_fingerprint};
-use crate::text::{fold, title_of, words};
+use crate::text::{fold, is_negation, telling_words, title_of, words};
 
 /// How many of an entry's statements a new body must repeat to replace it, in hundredths.
 const KEPT_STATEMENTS: usize = 60;
@@ -19,16 +19,6 @@ const MAX_SEARCHED: usize = 64 * 1024;
 const MAX_SIMILAR: usize = 3;
 /// How many of the words of the shorter title a longer one must have to be similar, in hundredths.
 const SIMILAR_WORDS: usize = 60;
-/// Words that negate a statement; `t` remains of `don't`, `can't` and the like.
-const NEGATIONS: [&str; 15] = [
-    "avoid", "cannot", "disable", "don", "dont", "instead", "isn", "neither", "never", "no", "none", "nor", "not", "t",
-    "without",
-];
-/// Words without which an event says the same; `must`, `can` and `not` change what it says.
-const FILLERS: [&str; 17] = [
-    "a", "an", "are", "be", "been", "had", "has", "have", "is", "it", "its", "that", "the", "there", "this", "was",
-    "were",
-];
 /// The tags that imports give.
 const OF_IMPORTS: [&str; 2] = ["rules", "adr"];
 /// Words that do not tell the topic of a title, plurals cut.
@@ -178,11 +168,6 @@ pub(crate) fn is_similar_task(one: &BTreeSet<String>, other: &str) -> bool {
     n_shared > 1 && n_shared * 100 >= one.len().max(other.len()) * SIMILAR_WORDS
 }
 
-/// Returns whether a word negates a statement.
-pub(crate) fn is_negation(word: &str) -> bool {
-    NEGATIONS.contains(&word)
-}
-
 fn negations(text: &str) -> BTreeSet<String> {
     words(text).into_iter().filter(|word| is_negation(word)).collect()
 }
@@ -202,7 +187,12 @@ pub(crate) fn may_repeat(new: &Knowledge, head: &Head) -> bool {
     let has_title = || head.aliases.iter().chain([&head.title]).any(|name| fold(name) == title);
     let said_it = had_body(&head.fingerprints, &new.body);
     let may_say_it = || said_it || head.body_fingerprint == body_fingerprint(&new.body).0;
-    let had_title = || said_it && head.fingerprints.contains(&fingerprint(&new.title, &new.body));
+    let had_title = || {
+        said_it && {
+            let text = fingerprint(&new.title, &new.body);
+            head.fingerprints.iter().any(|known| short(known) == text)
+        }
+    };
     head.kind == Kind::Knowledge
         && head.valid
         && head.scope == new.scope
@@ -215,25 +205,6 @@ pub(crate) fn may_be_same_event(new: &Knowledge, head: &Head) -> bool {
     let (one, other) = (telling_words(&new.title), telling_words(&head.title));
     let n_whole = one.len().min(other.len()).saturating_sub(1);
     head.scope == new.scope && head.category == new.category && one[..n_whole] == other[..n_whole]
-}
-
-/// Returns the words of an event in the form for comparisons: without articles and the like. A title that is only the
-/// beginning of the body adds nothing.
-pub(crate) fn event_words(title: &str, body: &str) -> Vec<String> {
-    let (mut title, body) = (telling_words(title), telling_words(body));
-    // The last word of the title may be cut.
-    let is_beginning = title.split_last().is_none_or(|(last, whole)| {
-        body.starts_with(whole) && body.get(whole.len()).is_some_and(|word| word.starts_with(last.as_str()))
-    });
-    if is_beginning {
-        return body;
-    }
-    title.extend(body);
-    title
-}
-
-fn telling_words(text: &str) -> Vec<String> {
-    words(text).into_iter().filter(|word| !FILLERS.contains(&word.as_str())).collect()
 }
 
 /// Returns whether two sets of tags share more than half of the smaller one: only then similar titles count.

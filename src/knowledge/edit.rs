@@ -6,6 +6,7 @@
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::add::removed_lines;
+use super::author::permit;
 use super::supersede::refuse_circle;
 use super::write::{other_titled, refuse_attempt, refuse_unlisted, settle};
 use super::written::{WriteAction, Written};
@@ -13,7 +14,7 @@ use crate::entry::edit::{self, Change};
 use crate::entry::knowledge::timestamp;
 use crate::entry::path::{EntryPath, display_path};
 use crate::entry::written;
-use crate::entry::{self, Entry, Id, MAX_FILE_BYTES, Source};
+use crate::entry::{self, Entry, Id, MAX_FILE_BYTES};
 use crate::error::{Error, Problem, Result, Severity};
 use crate::index::catalog::Area;
 use crate::store::{KeptText, LoggedOperation, MAX_EDITED_BYTES, Unreadable};
@@ -45,8 +46,6 @@ pub struct EntryText {
     pub path: EntryPath,
     /// All of the file.
     pub text: String,
-    /// Who edits it. An entry that a person edits is a person's.
-    pub by: Source,
     /// The newest operation at that time.
     newest: u64,
 }
@@ -57,10 +56,11 @@ pub(crate) fn text(workspace: &Workspace, id: &Id) -> Result<EntryText> {
     let live = workspace.catalog(Area::Live);
     refuse_unlisted(workspace, &[&live])?;
     let (row, id) = live_entry(workspace, &live, id)?;
+    permit(&workspace.store.author, "edit", (&id, &live.head(row)))?;
     let path = live.path(row);
     let newest = workspace.store.operations()?.first().map_or(0, |operation| operation.head.number);
     let (text, _) = workspace.read_entry(&path)?;
-    Ok(EntryText { id, path: EntryPath::new(&path), text, by: Source::Human, newest })
+    Ok(EntryText { id, path: EntryPath::new(&path), text, newest })
 }
 
 /// Implements [`Memory::keep_text`](crate::Memory::keep_text).
@@ -133,7 +133,7 @@ fn finished(workspace: &Workspace, old: &EntryText, new: &str) -> String {
         let time = Change::Set(edit::updated_key(&new), timestamp(workspace.now()).into());
         new = edit::apply(&new, &[time]).unwrap_or(new);
     }
-    if old.by.is_person() {
+    if workspace.store.author.is_person() {
         new = written::claimed(&old.text, &new).unwrap_or(new);
     }
     written::signed(&old.text, new.clone(), true).unwrap_or(new)

@@ -1,9 +1,10 @@
 //! The changes that an entry's keys allow, and the edits of its file that they need.
 
+use super::author::permit;
 use super::supersede;
 use crate::entry::edit::{self, Change};
 use crate::entry::knowledge::{Knowledge, timestamp};
-use crate::entry::{Entry, Id, Scope, Source};
+use crate::entry::{Entry, Id, Scope, Source, imported};
 use crate::error::{Error, Result};
 use crate::index::catalog::Catalog;
 use crate::workspace::Workspace;
@@ -39,8 +40,6 @@ pub struct EntryChanges {
     pub supersedes: Vec<Id>,
     /// Whether it still holds as it is. It then counts as written now, and as a person's if one says so.
     pub confirm: bool,
-    /// Who changes it.
-    pub by: Source,
 }
 
 impl EntryChanges {
@@ -88,6 +87,7 @@ impl EntryChanges {
         id: &Id,
         (text, entry): (&str, &Entry),
     ) -> Result<(Vec<Change>, Vec<Id>)> {
+        permit(&workspace.store.author, "change", (id, &entry.head))?;
         let mut changes = Vec::new();
         match &self.scope {
             Some(scope) if *scope == entry.head.scope => {}
@@ -102,8 +102,11 @@ impl EntryChanges {
         if let Some(tags) = self.tags.as_ref().filter(|tags| **tags != entry.head.tags) {
             changes.push(Change::Set("tags", tags.clone().into()));
         }
+        if self.confirm && workspace.store.author.is_person() {
+            changes.extend(imported::confirmed(text));
+        }
         let suggested =
-            supersede::plan(workspace, catalog, (id, entry), (&self.supersedes, self.by, self.confirm), &mut changes)?;
+            supersede::plan(workspace, catalog, (id, entry), (&self.supersedes, self.confirm), &mut changes)?;
         Ok((changes, suggested))
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::entry::{Head, Id};
 use crate::index::catalog::{Catalog, RowId};
-use crate::search::retrieve::superseded;
+use crate::search::retrieve::{is_told, superseded};
 use crate::workspace::Workspace;
 
 /// Returns the live events that count: valid, not expired, and not replaced.
@@ -14,6 +14,6 @@ pub(crate) fn live_events(workspace: &Workspace, live: &Catalog) -> Vec<(RowId, 
     let now = workspace.now();
     let superseded = superseded(&[live], now);
     rows.filter_map(|row| Some((row, live.id(row)?, live.head(row).without_future(now))))
-        .filter(|(_, id, head)| head.valid && !head.is_expired(now) && !superseded.contains(id))
+        .filter(|(_, id, head)| is_told(head, now, || superseded.contains(id)))
         .collect()
 }

@@ -5,6 +5,7 @@
 //! compute them for the written entries.
 
 mod add;
+mod author;
 mod change;
 mod code_names;
 pub(crate) mod dedup;
@@ -12,6 +13,7 @@ mod edit;
 mod entry_changes;
 mod events;
 pub(crate) mod queries;
+mod rejected;
 mod rename;
 mod restore;
 mod staleness;
@@ -23,12 +25,14 @@ pub(crate) mod undo;
 mod write;
 mod written;
 
-pub(crate) use add::{add, create, update};
+pub(crate) use add::{add, create, proposed, update};
+pub(crate) use author::{may_change, permit, permit_archived};
 pub(crate) use change::change;
 pub use edit::EntryText;
 pub(crate) use edit::{edited, keep_text, text};
 pub use entry_changes::EntryChanges;
 pub(crate) use events::live_events;
+pub(crate) use rejected::rejected;
 pub use restore::EntryVersion;
 pub(crate) use restore::{left_texts, restore, versions};
 pub(crate) use staleness::{Staleness, short_commit, staleness};

@@ -6,11 +6,13 @@ use chrono::{DateTime, Utc};
 use serde::Serialize;
 use xxhash_rust::xxh3::xxh3_64;
 
+use super::author::{permit, permit_archived};
+use super::rejected::permit_text;
 use super::write::{edited, located, refuse_unlisted, settle};
 use super::written::{WriteAction, Written};
 use crate::entry::edit::Change;
 use crate::entry::path::{COPIES, display_path, is_copy, without_extension};
-use crate::entry::written::{FINGERPRINTS, fingerprint};
+use crate::entry::written::{self, FINGERPRINTS, short, signature};
 use crate::entry::{self, Entry, Head, Id, Kind};
 use crate::error::{Error, Problem, Result};
 use crate::index::catalog::{Area, Catalog, RowId};
@@ -73,20 +75,28 @@ pub(crate) fn restore(workspace: &Workspace, id: &Id, version: Option<&str>) -> 
         }
         (Some(row), _) if version.is_none() => {
             let from = archive.path(row);
+            let archived = workspace.read_bytes(&from)?;
+            permit_archived(&workspace.store.author, "restore", id, &archived)?;
+            permit_text(workspace, "restore", &from, &archived)?;
+            let unmarked = written::unarchived(&archived);
             let to = live_path(&from);
             let target = Id::of_path(&to).ok_or_else(missing)?;
             // A file elsewhere that has the id is another entry.
             let is_same = |row: &RowId| nfc(&live.path(*row)) == nfc(&to);
             let same = live.row_of_id(&target).filter(is_same);
             if let Some(row) = same.or_else(|| owner(workspace, (&live, &archive), &target, &from)) {
-                put_back(workspace, &lock, (&live, row), &workspace.read_bytes(&from)?)?
+                put_back(workspace, &lock, (&live, row), &unmarked)?
             } else {
                 workspace.store.move_to(&lock, &from, &to)?;
+                if unmarked != archived {
+                    workspace.replace(&lock, &to, archived.as_slice(), unmarked.as_slice())?;
+                }
                 Written::new(WriteAction::Restored, target, archive.head(row).title, &to)
             }
         }
         (None, None) => {
             let left = left_by_trees(workspace, id, version).ok_or_else(missing)?;
+            permit_text(workspace, "restore", &left.path, &left.bytes)?;
             if workspace.store.create(&lock, &left.path, &left.bytes)? == Created::Exists {
                 return Err(Error::Conflict { path: workspace.store.memory().join(left.path), kept: None });
             }
@@ -227,6 +237,8 @@ fn owner(workspace: &Workspace, (live, archive): (&Catalog, &Catalog), target: &
 fn put_back(workspace: &Workspace, lock: &Lock, (live, row): (&Catalog, RowId), text: &[u8]) -> Result<Written> {
     let (path, id) = located(live, row)?;
     let current = workspace.read_bytes(&path)?;
+    permit(&workspace.store.author, "restore", (&id, &live.head(row)))?;
+    permit_text(workspace, "restore", &path, text)?;
     let (new, problem) = with_later_names(&path, &live.head(row), &current, text);
     let mut problems = workspace.replace(lock, &path, current.as_slice(), new.as_slice())?;
     problems.extend(problem);
@@ -264,9 +276,10 @@ fn with_later_names(path: &str, live: &Head, current: &[u8], version: &[u8]) -> 
 /// Returns the fingerprints of the texts that a live entry has and had since a version of it.
 fn later_texts(path: &str, live: &Head, current: &[u8], version: &Entry) -> Vec<String> {
     let now = entry::read(path, current);
-    let now = Some(fingerprint(&now.head.title, &now.body)).filter(|_| live.kind == Kind::Knowledge);
-    let own = fingerprint(&version.head.title, &version.body);
-    let is_later = |text: &String| *text != own && !version.head.fingerprints.contains(text);
+    let now = Some(signature(&now.head.title, &now.body)).filter(|_| live.kind == Kind::Knowledge);
+    let own = signature(&version.head.title, &version.body);
+    let had = |text: &str| version.head.fingerprints.iter().any(|known| short(known) == text);
+    let is_later = |text: &String| short(text) != short(&own) && !had(short(text));
     let mut texts: Vec<String> = live.fingerprints.iter().cloned().chain(now).filter(is_later).collect();
     texts.dedup();
     texts

@@ -1,6 +1,7 @@
 //! Superseding: an entry records that it replaces another one.
 
 use crate::entry::edit::Change;
+use crate::entry::knowledge::is_proposed;
 use crate::entry::{Entry, Id, Source};
 use crate::error::{Error, Result};
 use crate::index::catalog::Catalog;
@@ -16,19 +17,15 @@ pub(super) fn plan(
     workspace: &Workspace,
     catalog: &Catalog,
     (id, entry): (&Id, &Entry),
-    (replaced, by, confirm): (&[Id], Source, bool),
+    (replaced, confirm): (&[Id], bool),
     changes: &mut Vec<Change>,
 ) -> Result<Vec<Id>> {
+    let by = &workspace.store.author;
     let (mut new, mut suggested, mut confirmed) = (Vec::new(), Vec::new(), Vec::new());
     for old in replaced {
         let (row, old) = live_entry(workspace, catalog, old)?;
         if old == *id {
             return Err(Error::invalid("supersedes", "an entry cannot replace itself"));
-        }
-        if !by.is_person() && entry.head.source.is_person() {
-            let reason =
-                format!("`{id}` is an entry of a person, which no agent changes; add one that replaces `{old}`");
-            return Err(Error::invalid("ID", reason));
         }
         if !entry.head.source.is_person() && catalog.head(row).source.is_person() {
             if by.is_person() { &mut confirmed } else { &mut suggested }.push(old.clone());
@@ -40,6 +37,7 @@ pub(super) fn plan(
     if confirm && by.is_person() && !entry.head.source.is_person() || !confirmed.is_empty() {
         refuse_others(workspace, catalog, id, &confirmed)?;
         changes.push(Change::Set("source", Source::Human.as_str().into()));
+        changes.extend(is_proposed(&entry.head).then_some(Change::Remove("status")));
     }
     refuse_circle(workspace, catalog, id, &new)?;
     if !new.is_empty() {

@@ -7,8 +7,8 @@ use crate::entry::Head;
 use crate::entry::knowledge::Knowledge;
 use crate::error::{Error, Result};
 use crate::index::catalog::Catalog;
-use crate::knowledge::dedup::{content_words, is_negation};
-use crate::text::words;
+use crate::knowledge::dedup::content_words;
+use crate::text::{is_negation, words};
 use crate::workspace::Workspace;
 
 /// How many tags an entry gets at most.

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use super::Memory;
 use crate::agent_output::transcript::{Format, Reader};
 use crate::context::{self, Briefing, BriefingRequest, Context, Request, Run, Task};
+use crate::entry::Author;
 use crate::error::Result;
 use crate::journal::history::Report;
 #[cfg(feature = "runner")]
@@ -123,8 +124,7 @@ impl Memory {
 
     /// Returns the run of the only open session of a client, by the name that it gives to a server.
     pub fn session_of_client(&self, name: &str) -> Option<String> {
-        let client = HookCall::clients().into_iter().find(|client| name.to_lowercase().contains(client))?;
-        sessions::active_session(&self.workspace, client, None)
+        sessions::active_session(&self.workspace, sessions::of_server(name)?, None)
     }
 
     /// Handles the call of a hook by an agent's client, and returns what the client reads: at the beginning of a session
@@ -138,6 +138,7 @@ impl Memory {
     pub fn hook(mut self, call: &HookCall, is_over: &dyn Fn() -> bool) -> HookAnswer {
         self.workspace.is_hurried = true;
         self.workspace.answer_once();
+        self.workspace.store.author = Author::Agent(call.client().to_owned());
         let _operation = self.operation("hook");
         sessions::fire(&mut self.workspace, &self.state_folders, call, is_over)
     }

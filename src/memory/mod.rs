@@ -20,6 +20,7 @@ use std::time::{Duration, SystemTime};
 
 use chrono::{DateTime, Utc};
 
+use crate::entry::Author;
 use crate::entry::path::MEMORY_FOLDER;
 use crate::error::{Error, Result};
 use crate::git::{Lookup, WorkTree};
@@ -56,13 +57,13 @@ pub use crate::journal::{Occurrence, RecurringError};
 #[doc(hidden)]
 pub use crate::knowledge::EntryText;
 #[doc(hidden)]
-pub use crate::knowledge::queries::{Author, EntryCounts, EntryLink, EntrySort, Useless};
+pub use crate::knowledge::queries::{EntryCounts, EntryLink, EntrySort, Useless, WrittenBy};
 #[doc(hidden)]
 pub use crate::knowledge::tidy::{ArchivedEntry, MergedLearnings, plan::ArchiveReason};
 #[doc(hidden)]
 pub use crate::knowledge::undo::{Operation, UndoAction, Undone, UndoneFile};
 #[doc(hidden)]
-pub use crate::recording::{LivePhase, LiveRun, PageServer, ProcessIdentity};
+pub use crate::recording::{LivePhase, LiveRun, ProcessIdentity};
 #[doc(hidden)]
 pub use crate::search::retrieve::Explained;
 #[doc(hidden)]
@@ -267,6 +268,13 @@ impl Memory {
             feature: None,
         };
         Memory { workspace, semantic, state_folders: StateFolders::default() }
+    }
+
+    /// Makes what follows an act of this author, who decides what may be done to whose text. Without this, it is a person.
+    #[must_use]
+    pub fn by(mut self, author: Author) -> Memory {
+        self.workspace.store.author = author;
+        self
     }
 
     /// Lets the memory take the time from `clock`, for results that must be the same each time.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::Memory;
 use crate::error::Result;
-use crate::recording::{self, PageServer};
+use crate::recording;
 use crate::workspace::Workspace;
 use crate::workspace::watch::{self, WatchHandle, WatchMode};
 
@@ -51,29 +51,14 @@ impl Memory {
         watch::start(SharedWorkspace(Arc::clone(self)), mode)
     }
 
-    /// Notes that a server serves the page of this memory, for other processes to find. Returns the one that does so
-    /// already, if there is one; then nothing is noted.
+    /// Writes a file that leads a browser to the page at this address, readable for its user only, and returns its path.
     ///
     /// # Errors
     ///
     /// [`Error::Locked`](crate::Error::Locked) where another process kept writing, and [`Error::Io`](crate::Error::Io)
     /// where the state cannot be written.
-    pub fn claim_page(&self, server: &PageServer) -> Result<Option<PageServer>> {
-        recording::claim_page(&self.workspace, server)
-    }
-
-    /// Returns the server of the page of this memory that runs now, if there is one. What other machines or folders
-    /// wrote is not believed.
-    pub fn page_server(&self) -> Option<PageServer> {
-        recording::page_server(&self.workspace)
-    }
-
-    /// Writes a file that leads a browser to the page of this server, readable for its user only, and returns its path.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Memory::claim_page`].
-    pub fn page_launcher(&self, server: &PageServer) -> Result<PathBuf> {
-        recording::page_launcher(&self.workspace, server)
+    #[doc(hidden)]
+    pub fn page_launcher(&self, address: &str) -> Result<PathBuf> {
+        recording::page_launcher(&self.workspace, address)
     }
 }

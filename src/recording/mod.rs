@@ -9,7 +9,7 @@
 //! and the journal's entry. `spool` saves attempts and messages that the journal does not have yet in the user's
 //! `state_folders`, and `kept_attempt` lists the attempts. `runs` names runs, `session_run` names the run of a client's
 //! session, and `meant` decides which task an element ends. `live` reads what runs are doing, and `live_writer` writes
-//! it. `page_server` records which process serves the page of the memory.
+//! it. `page_server` leads a browser to the page of the memory.
 //!
 //! An attempt whose agent has ended is in the journal, or in a file that the error names.
 
@@ -51,8 +51,7 @@ pub(crate) use live_writer::LiveWriter;
 pub(crate) use meant::{TaskName, of_session};
 pub(crate) use notes::Channel;
 pub use open_attempt::OpenAttempt;
-pub use page_server::PageServer;
-pub(crate) use page_server::{claim_page, page_launcher, page_server};
+pub(crate) use page_server::page_launcher;
 pub use process_identity::ProcessIdentity;
 pub(crate) use record::{Contributions, known_name, record};
 pub(crate) use runs::{new_run, new_session, newest_run, recent_run};

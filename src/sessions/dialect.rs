@@ -1,4 +1,5 @@
-//! What each client sends to a hook, and which form of answer it understands.
+//! The clients: how a process knows that an agent of one runs it, what each sends to a hook, and which form of answer it
+//! understands.
 //!
 //! Pure. One row for each client; everything else about hooks is the same for all of them.
 
@@ -7,6 +8,7 @@ use std::ffi::OsString;
 use serde_json::{Map, Value, json};
 
 use super::HookEvent;
+use crate::entry::{Author, Source};
 use crate::text::escaped_json;
 
 /// The most characters of an answer: below the limit of every client.
@@ -21,6 +23,11 @@ const NO_TEXT_AT: [&str; 6] = ["Stop", "SubagentStop", "AfterAgent", "SessionEnd
 pub(super) struct Dialect {
     /// Its name in `--agent`.
     pub name: &'static str,
+    /// The variables that it sets for the commands of its agent, and for no others. Without one, its agent counts as a person
+    /// at a terminal.
+    variables: &'static [&'static str],
+    /// What is in the name that it gives to a server.
+    server: &'static str,
     /// The fields of the session's id; the first one that is present counts.
     pub session: &'static [&'static str],
     /// The fields of the folder: a path, or a list that begins with it.
@@ -51,6 +58,8 @@ pub(super) enum AnswerForm {
 /// The client whose registered commands name no agent.
 const CLAUDE: Dialect = Dialect {
     name: "claude",
+    variables: &["CLAUDECODE"],
+    server: "claude",
     session: &["session_id"],
     folder: &["cwd"],
     message: &["last_assistant_message"],
@@ -60,40 +69,77 @@ const CLAUDE: Dialect = Dialect {
     tells_failure: true,
 };
 
+/// Returns the row of a client that has an event of its own for a failed call, and that of one which has none.
+const fn like_claude(name: &'static str, variables: &'static [&'static str]) -> Dialect {
+    Dialect { name, variables, server: name, ..CLAUDE }
+}
+const fn other(name: &'static str, variables: &'static [&'static str]) -> Dialect {
+    Dialect { tells_failure: false, ..like_claude(name, variables) }
+}
+
 /// Every client. The first row is for payloads that identify no other client.
-pub(super) static CLIENTS: [Dialect; 9] = [
+pub(super) static CLIENTS: [Dialect; 13] = [
     CLAUDE,
     // It drops a whole answer if it does not know one of its keys.
-    Dialect { name: "codex", tells_failure: false, ..CLAUDE },
+    other("codex", &["CODEX_THREAD_ID", "CODEX_SANDBOX", "CODEX_SANDBOX_NETWORK_DISABLED", "CODEX_CI"]),
     Dialect {
-        name: "cursor",
         // The ids of sessions differ between its events.
         session: &["conversation_id", "session_id"],
         folder: &["cwd", "workspace_roots"],
         answer: AnswerForm::Flat("additional_context"),
         prompt_event: None,
-        ..CLAUDE
+        ..like_claude("cursor", &["CURSOR_AGENT"])
     },
     Dialect {
-        name: "copilot",
         session: &["sessionId", "session_id"],
         transcript: &["transcriptPath", "transcript_path"],
         answer: AnswerForm::Flat("additionalContext"),
         prompt_event: None,
-        ..CLAUDE
+        ..like_claude("copilot", &["COPILOT_CLI", "COPILOT_AGENT_SESSION_ID"])
     },
-    Dialect { name: "vscode", session: &["session_id", "sessionId"], tells_failure: false, ..CLAUDE },
     Dialect {
-        name: "gemini",
-        message: &["prompt_response"],
-        prompt_event: Some("BeforeAgent"),
-        tells_failure: false,
-        ..CLAUDE
+        server: "visual studio code",
+        session: &["session_id", "sessionId"],
+        ..other("vscode", &["COPILOT_AGENT"])
     },
-    Dialect { name: "qwen", ..CLAUDE },
-    Dialect { name: "devin", tells_failure: false, ..CLAUDE },
-    Dialect { name: "opencode", answer: AnswerForm::Text, tells_failure: false, ..CLAUDE },
+    Dialect { message: &["prompt_response"], prompt_event: Some("BeforeAgent"), ..other("gemini", &["GEMINI_CLI"]) },
+    like_claude("qwen", &["QWEN_CODE", "QWEN_CODE_SESSION_ID"]),
+    // It sets none for commands alone: `DEVIN_PROJECT_DIR` is for hooks.
+    other("devin", &[]),
+    Dialect { answer: AnswerForm::Text, ..other("opencode", &["OPENCODE"]) },
+    Dialect { folder: &["working_dir", "cwd"], prompt_event: None, ..other("goose", &["GOOSE_TERMINAL"]) },
+    Dialect { message: &["assistant_response"], answer: AnswerForm::Text, ..other("kiro", &["KIRO_SESSION_ID"]) },
+    // It sets none: a person's terminal in it has `ZED_TERM`, too. It has no hooks, and neither has the next one.
+    other("zed", &[]),
+    other("amp", &["AMP_CURRENT_THREAD_ID"]),
 ];
+
+/// The variables that say that an agent runs a process, whichever client it is of: that of a loop, and those that are proposed
+/// for all clients.
+const OF_ANY: [&str; 3] = ["RALPH_RUN_ID", "AI_AGENT", "AGENT"];
+
+impl Author {
+    /// Returns who runs a process with these environment variables. An unknown program counts as a person.
+    #[doc(hidden)]
+    pub fn of_process(variable: &dyn Fn(&str) -> Option<OsString>) -> Author {
+        let is_set = |name: &&str| variable(name).is_some_and(|value| !value.is_empty() && value != "0");
+        let client = CLIENTS.iter().find(|client| client.variables.iter().any(is_set)).map(|client| client.name);
+        let client = client.or_else(|| OF_ANY.iter().any(is_set).then_some(Source::Agent.as_str()));
+        client.map_or(Author::Person, |client| Author::Agent(client.to_owned()))
+    }
+
+    /// Returns the agent whose client gives a server this name.
+    #[doc(hidden)]
+    pub fn of_server(name: &str) -> Author {
+        Author::Agent(of_server(name).unwrap_or(Source::Agent.as_str()).to_owned())
+    }
+}
+
+/// Returns the client that gives a server this name.
+pub(crate) fn of_server(name: &str) -> Option<&'static str> {
+    let name = name.to_lowercase();
+    CLIENTS.iter().find(|client| name.contains(client.server)).map(|client| client.name)
+}
 
 /// Returns the client of this name.
 pub(super) fn named(name: &str) -> Option<&'static Dialect> {

@@ -43,6 +43,7 @@ use crate::settings::SessionRecording;
 use crate::workspace::Workspace;
 
 pub use self::call::{HookAnswer, HookCall, HookEvent};
+pub(crate) use self::dialect::of_server;
 pub(crate) use self::log::{HookLog, hook_log, tool_time};
 pub(crate) use self::session::active_session;
 pub(crate) use self::transcript::prompt_in;

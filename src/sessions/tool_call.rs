@@ -14,6 +14,9 @@ const RESULTS: [&str; 6] = ["error", "tool_response", "toolResponse", "tool_outp
 const FILES: [&str; 7] = ["file_path", "filePath", "notebook_path", "absolute_path", "target_file", "filename", "path"];
 const COMMANDS: [&str; 2] = ["command", "cmd"];
 const PATCHES: [&str; 4] = ["patchText", "patch", "input", "command"];
+/// The arguments of an edit: the text that it replaces, and the new one.
+const OLD: [&str; 3] = ["old_string", "oldString", "old_str"];
+const NEW: [&str; 3] = ["new_string", "newString", "new_str"];
 /// The fields of an exit code.
 const EXITS: [&str; 5] = ["exit_code", "exitCode", "exit", "code", "returnCode"];
 /// The fields of the tool's name, and the tools that write files, in lower case.
@@ -53,6 +56,9 @@ pub(super) struct ToolUse {
     pub(super) writes: bool,
     /// The output of a command that failed, or may have failed.
     pub(super) output: String,
+    /// What an edit replaced, and by what; and all of the file before, if the client says it.
+    pub(super) replaced: Option<(String, String)>,
+    pub(super) original: Option<String>,
 }
 
 impl ToolUse {
@@ -72,7 +78,9 @@ impl ToolUse {
         let result = first(payload, &RESULTS);
         let name = first(payload, &NAMES).and_then(Value::as_str).unwrap_or_default().to_lowercase();
         let has_failed = has_failed(payload, client);
-        let writes = has_failed != Some(true) && (patch.is_some() || WRITERS.contains(&name.as_str()));
+        let replaced = text(&OLD).zip(text(&NEW));
+        let is_same = replaced.as_ref().is_some_and(|(old, new)| old == new);
+        let writes = has_failed != Some(true) && !is_same && (patch.is_some() || WRITERS.contains(&name.as_str()));
         let is_read = match has_failed {
             Some(has_failed) => has_failed,
             None => {
@@ -83,7 +91,8 @@ impl ToolUse {
         if is_read && let Some(result) = result {
             collect(result, MAX_DEPTH, &mut output);
         }
-        ToolUse { files, writes, output: without_escapes(&ends(&output)) }
+        let original = result.and_then(|result| result.get("originalFile")).and_then(Value::as_str).map(str::to_owned);
+        ToolUse { files, writes, output: without_escapes(&ends(&output)), replaced, original }
     }
 }
 
@@ -93,7 +102,11 @@ fn has_failed(payload: &Map<String, Value>, client: &Dialect) -> Option<bool> {
     if event.to_lowercase().ends_with("failure") || payload.get("error").is_some_and(Value::is_string) {
         return Some(true);
     }
-    let exit = |object: &Map<String, Value>| first(object, &EXITS).and_then(Value::as_i64);
+    let exit = |object: &Map<String, Value>| {
+        let says = |key, failed| (object.get(key)?.as_bool()? == failed).then_some(1);
+        let says = says("success", false).or_else(|| says("is_error", true)).or_else(|| says("isError", true));
+        says.or_else(|| first(object, &EXITS).and_then(Value::as_i64))
+    };
     let of_result = RESULTS.iter().find_map(|key| exit(payload.get(*key)?.as_object()?));
     of_result.or_else(|| exit(payload)).map(|exit| exit != 0).or(client.tells_failure.then_some(false))
 }

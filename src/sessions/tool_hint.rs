@@ -2,6 +2,8 @@
 
 use std::cell::LazyCell;
 
+use xxhash_rust::xxh3::xxh3_64;
+
 use super::call::HookCall;
 use super::session::SessionName;
 use crate::agent_output::transcript::within_project;
@@ -9,7 +11,8 @@ use crate::context::hints;
 use crate::entry::{Id, Kind, written};
 use crate::workspace::Workspace;
 
-/// Marks the entries of which a tool of the agent wrote the files themselves as an agent's: what they say is not a person's.
+/// Marks the entries of which a tool of the agent changed the files themselves as an agent's: what they say is not a person's.
+/// What it replaced goes to the undo log, if the client says it.
 pub(super) fn sign_written(workspace: &Workspace, call: &HookCall) -> Option<()> {
     if !call.tool.writes {
         return None;
@@ -22,6 +25,18 @@ pub(super) fn sign_written(workspace: &Workspace, call: &HookCall) -> Option<()>
     for path in written.iter().filter(is_knowledge) {
         let lock = workspace.lock_entries().ok()?;
         let Ok((text, _)) = workspace.read_entry(path) else { continue };
+        let known = workspace.last_known(path);
+        if known == Some(xxh3_64(text.as_bytes())) {
+            continue;
+        }
+        let replaced = call.tool.replaced.as_ref().map(|(old, new)| text.replacen(new, old, 1));
+        if let Some(before) = [&call.tool.original, &replaced]
+            .into_iter()
+            .flatten()
+            .find(|before| known == Some(xxh3_64(before.as_bytes())))
+        {
+            let _ = workspace.store.log_replaced(&lock, path, before.as_bytes(), Some(text.as_bytes()));
+        }
         // A file that cannot be edited stays as it is; `check` says what is wrong with it.
         if let Ok(signed) = written::by_agent(&text)
             && signed != text

@@ -18,8 +18,8 @@ use super::read::{ReadFile, Unreadable};
 use super::seal::SealKey;
 use super::trust::Trust;
 use super::user_key::UserKey;
-use crate::entry::MAX_FILE_BYTES;
 use crate::entry::path::is_copy;
+use crate::entry::{Author, MAX_FILE_BYTES};
 use crate::error::{Error, IoContext as _, Result};
 
 /// The file in `state/` with the name of the folder of the copies, which moves with the memory.
@@ -44,6 +44,8 @@ pub struct Store {
     pub(super) user_key: UserKey,
     common: CommonFolder,
     is_read_only: bool,
+    /// Who asks for the changes.
+    pub(crate) author: Author,
     /// How many changes of files this process began.
     pub(super) n_changes: AtomicU64,
 }
@@ -85,6 +87,7 @@ impl Store {
             user_key: UserKey::default(),
             common: CommonFolder::default(),
             is_read_only: false,
+            author: Author::Person,
             n_changes: AtomicU64::new(0),
         })
     }

@@ -5,6 +5,17 @@ use std::borrow::Cow;
 use unicode_normalization::char::{decompose_canonical, is_combining_mark};
 use unicode_normalization::{UnicodeNormalization as _, is_nfc};
 
+/// Words that negate a statement; `t` remains of `don't`, `can't` and the like.
+const NEGATIONS: [&str; 15] = [
+    "avoid", "cannot", "disable", "don", "dont", "instead", "isn", "neither", "never", "no", "none", "nor", "not", "t",
+    "without",
+];
+/// Words without which an event says the same; `must`, `can` and `not` change what it says.
+const FILLERS: [&str; 17] = [
+    "a", "an", "are", "be", "been", "had", "has", "have", "is", "it", "its", "that", "the", "there", "this", "was",
+    "were",
+];
+
 /// Returns `text` in Unicode's composed form (NFC), for comparing: file systems and editors write `é` as one character,
 /// or as a letter and an accent (NFD), which look the same. Text in that form is not copied.
 pub(crate) fn nfc(text: &str) -> Cow<'_, str> {
@@ -104,6 +115,30 @@ pub fn words(text: &str) -> Vec<String> {
         .filter(|word| !word.is_empty())
         .map(str::to_lowercase)
         .collect()
+}
+
+/// Returns whether a word negates a statement.
+pub(crate) fn is_negation(word: &str) -> bool {
+    NEGATIONS.contains(&word)
+}
+
+/// Returns the words of an event, or of another text, in the form for comparisons: without articles and the like. A title that is only the
+/// beginning of the body adds nothing.
+pub(crate) fn event_words(title: &str, body: &str) -> Vec<String> {
+    let (mut title, body) = (telling_words(title), telling_words(body));
+    // The last word of the title may be cut.
+    let is_beginning = title.split_last().is_none_or(|(last, whole)| {
+        body.starts_with(whole) && body.get(whole.len()).is_some_and(|word| word.starts_with(last.as_str()))
+    });
+    if is_beginning {
+        return body;
+    }
+    title.extend(body);
+    title
+}
+
+pub(crate) fn telling_words(text: &str) -> Vec<String> {
+    words(text).into_iter().filter(|word| !FILLERS.contains(&word.as_str())).collect()
 }
 
 #[cfg(test)]

@@ -224,9 +224,8 @@ fn an_agent_neither_archives_nor_rewrites_what_a_person_wrote() {
     by_agent(&["undo", "--redo"]).says(0, "brought back");
     base.run(["add", "Use make", "--body", "It builds nearly all."]).says(0, "updated");
     base.run(["archive", "use-make"]).says(0, "archived");
-    for words in [&["undo"][..], &["restore", "use-make"]] {
-        by_agent(words).refuses(2, "a person wrote `knowledge/use-make`");
-    }
+    by_agent(&["undo"]).refuses(2, "is a person's, and a coding agent (claude) may not undo that");
+    by_agent(&["restore", "use-make"]).refuses(2, "a person archived `knowledge/use-make`");
     base.run(["undo"]).says(0, "took back");
     by_agent(&["restore", "use-make"]).refuses(2, "a person wrote `knowledge/use-make`");
     assert!(base.read(".ralph/knowledge/use-make.md").contains("nearly all"));

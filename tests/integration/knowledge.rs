@@ -76,7 +76,7 @@ fn text_of_an_agent_never_replaces_a_persons() {
     let added = memory.add(&Knowledge::new("Other", ["y"], "person")).unwrap();
     assert_eq!((added.action, added.id, added.similar), (WriteAction::Updated, id("other"), vec![]));
     let refused = memory.add(&agents).unwrap_err().to_string();
-    let expected = "`knowledge/other` said that before, and a person corrected it: it says now, as \"Other\": person";
+    let expected = "`knowledge/other` said that before, and a person corrected it: it says now, as \"Other\" since 2027-01-15: person";
     assert_eq!((refused.as_str(), body(folder.path(), "other").as_str()), (expected, "person"));
 }
 
@@ -148,7 +148,7 @@ fn agents_replace_what_agents_wrote_and_people_replace_anything() {
     let (folder, memory) = memory();
     memory.add(&by_agent("One", &[])).unwrap();
     assert_eq!(memory.add(&by_agent("Two", &["one"])).unwrap().problems, []);
-    let by_agent_again = EntryChanges { by: Source::Agent, ..EntryChanges::superseding([id("one")]) };
+    let by_agent_again = EntryChanges::superseding([id("one")]);
     let again = memory.change(&id("two"), &by_agent_again).unwrap();
     assert_eq!((again.action, again.suggested), (WriteAction::Unchanged, vec![]));
     assert_eq!(found(&memory, "okapi"), ["knowledge/two"]);
@@ -174,7 +174,7 @@ fn supersede_by_an_agent_is_a_suggestion() {
         by_agent("old", "new").answer(0),
         base.with(["edit", "new", "--supersedes", "old"]).env("OPENCODE", "1").run().answer(0)
     );
-    by_agent("old", "own").refuses(2, "`knowledge/own` is an entry of a person, which no agent changes");
+    by_agent("old", "own").refuses(2, "a person wrote `knowledge/own`");
     assert!(is_found());
     base.run(["show", "old"]).says(0, "replaced by knowledge/new, once a person confirms it");
     base.run(["show", "new"]).says(0, "this entry replaces knowledge/old, once a person confirms it");

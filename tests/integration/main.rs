@@ -8,6 +8,7 @@ mod answers; // JSON answers: each thing has one shape
 mod architecture; // the order of the modules, which are pure, and which may use a crate
 mod arguments; // wrong arguments and variables
 mod attempts; // an attempt is kept, whatever fails after its agent
+mod authors; // what an agent may do to what people wrote, by every door
 mod briefing; // what a session begins with
 mod broken; // every kind of bad input is reported, hides no other file and is never rewritten
 mod budgets; // how the sections of a context share its budget, and what it shows of a long history

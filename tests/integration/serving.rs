@@ -45,7 +45,7 @@ impl PageProcess {
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let answer: Value = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"));
-        let (port, token) = (answer["port"].as_u64().unwrap(), answer["token"].as_str().unwrap().to_owned());
+        let (port, token) = (answer["port"].as_u64().unwrap(), answer["token"].as_str().unwrap_or_default().to_owned());
         PageProcess { child, port: port.try_into().unwrap(), token, answer }
     }
 
@@ -396,7 +396,19 @@ fn a_server_that_an_agent_started_has_no_buttons_and_changes_nothing() {
     let base = sample();
     let of_person = PageProcess::start(&base);
     let before = base.files(".ralph/knowledge");
-    let server = PageProcess::of(base.with(["serve", "--json", "--port", "0"]).env("CLAUDECODE", "1").command());
+    // Its address is for the person's browser, to which `--open` gives it in a file.
+    let serve = ["serve", "--json", "--port", "0", "--open"];
+    let mut server = PageProcess::of(base.with(serve).env("CLAUDECODE", "1").command());
+    assert_eq!(
+        (&server.answer["token"], server.answer["address"].as_str().unwrap().matches('/').count()),
+        (&Value::Null, 3)
+    );
+    let launcher = base.at(".ralph/state/page/open.html");
+    while !launcher.exists() {
+        std::thread::yield_now();
+    }
+    let address = fs::read_to_string(launcher).unwrap();
+    server.token = address.split('/').find(|part| part.len() == 32).unwrap().to_owned();
     assert_ne!(server.token, of_person.token, "the address of a person's page has buttons");
     for page in ["", "review", "entry?id=theirs", "entry?id=bench"] {
         assert!(!server.page(page).contains("method=\"post\""), "{page}");
@@ -408,9 +420,11 @@ fn a_server_that_an_agent_started_has_no_buttons_and_changes_nothing() {
     }
     assert_eq!(base.files(".ralph/knowledge"), before);
     assert!(!base.read(".ralph/knowledge/theirs.md").contains("human"));
-    drop(of_person);
-    let after = PageProcess::start(&base);
-    assert_eq!(after.answer["already_running"], false, "that of an agent is not in a person's way");
+    // No file has the secret of a person's page.
+    for file in base.files(".ralph") {
+        let text = fs::read(base.at(&file)).unwrap();
+        assert!(!String::from_utf8_lossy(&text).contains(&of_person.token), "{file}");
+    }
 }
 
 /// Returns hostile texts.
@@ -519,18 +533,10 @@ fn lists_show_no_secret() {
 }
 
 #[test]
-fn a_second_server_says_where_the_first_one_is() {
+fn a_second_server_has_an_address_of_its_own_and_a_port_that_is_taken_is_named() {
     let base = sample();
-    let first = PageProcess::start(&base);
-    assert_eq!(first.answer["already_running"], false);
-    let second = base.run(["serve", "--json"]).json(0);
-    assert_eq!((&second["address"], &second["pid"]), (&first.answer["address"], &first.answer["pid"]));
-    assert_eq!(second["already_running"], true);
-    drop(first);
-    let third = PageProcess::start(&base);
-    assert_eq!(third.answer["already_running"], false, "the first one was killed");
-    assert_ne!(third.answer["address"], second["address"]);
-    drop(third);
+    let (first, second) = (PageProcess::start(&base), PageProcess::start(&base));
+    assert!(first.token != second.token && second.page("").contains("wal") == first.page("").contains("wal"));
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port().to_string();
     base.run(["serve", "--port", &port]).refuses(2, &format!("cannot listen on port {port}"));

@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use proptest::prelude::*;
 use ralph_memory::memory::{EntryChanges, HookCall, HookEvent, ImportInput, ImportRequest, Report, Run, StateFolders};
-use ralph_memory::{Error, Id, Knowledge, Memory, Query, Scope, Task};
+use ralph_memory::{Author, Error, Id, Knowledge, Memory, Query, Scope, Task};
 
 use crate::agent::Agent;
 use crate::program::{content, differences};
@@ -35,8 +35,9 @@ const TITLES: [&str; 5] = ["Cache of the build", "Ports", "WAL mode", "Flaky tes
 /// How many things [`act`] can do.
 const N_ACTIONS: u8 = 18;
 
-/// Does one thing that may change something, and returns whether it had an error.
-fn act(base: &TestBase, memory: &Memory, kind: u8, first: u8, second: u8) -> bool {
+/// Does one thing that may change something, as this author, and returns whether it had an error.
+fn act(base: &TestBase, memory: &Memory, author: &Author, (kind, first, second): (u8, u8, u8)) -> bool {
+    let source = author.source();
     let root = &base.root();
     let title = |number: u8| TITLES[usize::from(number) % TITLES.len()];
     let nth = |ids: &[Id], number: u8| {
@@ -50,11 +51,14 @@ fn act(base: &TestBase, memory: &Memory, kind: u8, first: u8, second: u8) -> boo
         0 | 1 => {
             let body = format!("{first} says [[{}]] and [[{}]].", title(second), id(second));
             let category = second.is_multiple_of(2).then(|| "pitfall".to_owned());
-            failed(memory.add(&Knowledge { category, ..Knowledge::new(title(first), ["a", "b"], body) }).map(drop))
+            failed(
+                memory.add(&Knowledge { category, source, ..Knowledge::new(title(first), ["a", "b"], body) }).map(drop),
+            )
         }
         2 => {
             let expires_at = ralph_memory::entry::parse_time("2026-06-01");
-            failed(memory.add(&Knowledge { expires_at, ..Knowledge::event("hint", title(first)).unwrap() }).map(drop))
+            let event = Knowledge::event("hint", title(first)).unwrap();
+            failed(memory.add(&Knowledge { expires_at, source, ..event }).map(drop))
         }
         3 => failed(memory.change(&id(second), &EntryChanges::superseding([id(first)])).map(drop)),
         4 => failed(memory.restore(&nth(&archived, first), None).map(drop)),
@@ -86,7 +90,8 @@ fn act(base: &TestBase, memory: &Memory, kind: u8, first: u8, second: u8) -> boo
         13 => {
             let script = format!("#!/bin/sh\necho 'Edited {first} {second}.' >> \"$1\"\n");
             base.write("../home/editor.sh", script);
-            let command = base.with(["edit", id(first).as_str()]);
+            let is_agent = if author.is_person() { "0" } else { "1" };
+            let command = base.with(["edit", id(first).as_str()]).env("CLAUDECODE", is_agent);
             let editor = format!("sh {}", base.home().join("editor.sh").display());
             command.env("EDITOR", editor).env("PATH", std::env::var_os("PATH").unwrap()).run().code != Some(0)
         }
@@ -143,7 +148,7 @@ proptest! {
             let newest = |memory: &Memory| memory.operations().unwrap().first().map_or(0, |newest| newest.number);
             let known = newest(&memory);
             let what = format!("{} {first} {second}", kind % N_ACTIONS);
-            act(&base, &memory, kind, first, second);
+            act(&base, &memory, &Author::Person, (kind, first, second));
             let after = content(&root);
             if after == *before {
                 prop_assert_eq!(newest(&memory), known, "{} changed nothing and is in the log", what);
@@ -180,6 +185,59 @@ proptest! {
     }
 }
 
+/// The texts of people, live or archived, with their paths, and whether another entry hides them.
+fn of_people(memory: &Memory) -> Vec<(String, String, bool)> {
+    let ids = ["knowledge", "archive/knowledge"].map(|folder| ids(memory.root(), folder)).concat();
+    let entries = ids.iter().filter_map(|id| Some(memory.show(id).ok()?.entry));
+    let of_people = entries.filter(|entry| entry.summary.source.is_person());
+    let text = |path: &str| fs::read_to_string(memory.root().join(path)).unwrap();
+    of_people
+        .map(|entry| (entry.summary.path.to_string(), text(entry.summary.path.as_str()), entry.summary.superseded))
+        .collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(cases(6)) })]
+
+    #[test]
+    fn no_act_of_an_agent_changes_hides_or_signs_what_a_person_wrote(
+        steps in prop::collection::vec(any::<(bool, u8, u8, u8)>(), 8..40),
+    ) {
+        let base = TestBase::new();
+        let root = base.root();
+        fs::write(root.join(".ralph/config.toml"), "format = 1\nmaintenance.learnings = 1\n").unwrap();
+        for (number, (is_agent, kind, first, second)) in steps.into_iter().enumerate() {
+            let kind = kind % (N_ACTIONS + 3);
+            let author = if is_agent { Author::Agent("claude".to_owned()) } else { Author::Person };
+            let memory = at(&root, number as u64 * 9).by(author.clone());
+            let before = of_people(&memory);
+            let refused = match kind.checked_sub(N_ACTIONS) {
+                Some(0) => memory.undo(None, false).err(),
+                Some(1) => memory.redo(false).err(),
+                // A tool of the agent that changed nothing.
+                Some(_) => {
+                    if let Some((path, text, _)) = before.get(usize::from(first) % before.len().max(1)) {
+                        let input = serde_json::json!({"session_id": "s", "hook_event_name": "PostToolUse", "tool_name": "Write",
+                            "tool_input": {"file_path": root.join(path), "content": text}});
+                        let input = input.to_string();
+                        let call = HookCall::new(HookEvent::Tool, Some("claude"), input.as_bytes(), &|_| None).unwrap();
+                        at(&root, 200).hook(&call, &|| false);
+                    }
+                    None
+                }
+                None => { act(&base, &memory, &author, (kind, first, second)); None }
+            };
+            prop_assert!(refused.is_none_or(|error| !error.to_string().is_empty()));
+            // What is written in an attempt, by a tool or through a hook is an agent's, whoever calls.
+            let is_of_agent = is_agent && kind != 16 || [12, 14, 15, 17, N_ACTIONS + 2].contains(&kind);
+            let after = of_people(&memory);
+            for text in before.iter().filter(|_| is_of_agent) {
+                prop_assert!(after.contains(text), "{} {} {}: {:?} is not in {:?}", kind, first, second, text, after);
+            }
+        }
+    }
+}
+
 fn knowledge(title: &str, body: &str) -> Knowledge {
     Knowledge::new(title, ["a"], body)
 }
@@ -200,7 +258,7 @@ fn every_action_is_taken_back_once() {
     for (kind, first, second) in [&facts[..], &others, &changes, &[(9, 0, 0)]].concat() {
         let before = content(&base.root());
         let day = if [9, 10].contains(&kind) { 300 } else { 1 };
-        act(&base, &at(&base.root(), day), kind, first, second);
+        act(&base, &at(&base.root(), day), &Author::Person, (kind, first, second));
         let after = content(&base.root());
         if after == before {
             unchanged.push(kind);

@@ -9,10 +9,9 @@ use clap::{Args, ColorChoice};
 use ralph_memory::memory::{AgentFolders, StateFolders};
 use ralph_memory::settings::ENV_PREFIX;
 use ralph_memory::system::posix::{is_pipe, variable};
-use ralph_memory::text::printed_command;
-use ralph_memory::{Error, Id, Kind, Memory};
+use ralph_memory::{Error, Id, Memory};
 
-use crate::authors::is_run_by_agent;
+use crate::authors::author;
 use crate::error::UsageError;
 use crate::ui::Ui;
 use crate::{activity, own, parse, project_paths};
@@ -241,6 +240,7 @@ impl Globals {
     }
 
     fn configured(&self, memory: Memory) -> Memory {
+        let memory = memory.by(author());
         let memory = match self.lock_timeout {
             Some(timeout) => memory.with_lock_timeout(Duration::from_millis(timeout)),
             None => memory,
@@ -265,21 +265,6 @@ pub(crate) fn is_elsewhere(error: &anyhow::Error) -> bool {
 /// Returns whether hooks and the MCP server are switched off, all of them with one variable.
 pub(crate) fn is_switched_off() -> bool {
     std::env::var_os(SWITCH).is_some_and(|value| value == "0")
-}
-
-/// Fails if a coding agent runs this process and a person wrote one of these entries of knowledge.
-pub(crate) fn leave_to_people(memory: &Memory, ids: &[Id]) -> anyhow::Result<()> {
-    if !is_run_by_agent() {
-        return Ok(());
-    }
-    // An id of no entry is an error of the command itself.
-    let mut entries = ids.iter().filter_map(|id| Some(memory.show(id).ok()?.entry.summary));
-    let Some(own) = entries.find(|entry| entry.kind == Kind::Knowledge && entry.source.is_person()) else {
-        return Ok(());
-    };
-    let suggest = printed_command("ralph-memory add TITLE --supersedes ID", &[("ID", own.id.as_str())]);
-    let message = format!("a person wrote `{}`, and a coding agent runs this command", own.id);
-    Err(UsageError::new(message, format!("tell the person; or suggest what holds now with {suggest}")).into())
 }
 
 /// Returns the folders in which Claude Code, Codex and opencode keep their files of this user.

@@ -24,7 +24,7 @@ use crate::journal;
 use crate::journal::history::{self, AttemptSummary, Usage};
 use crate::knowledge::queries::{text, texts};
 use crate::knowledge::{Staleness, live_events};
-use crate::search::retrieve::{beyond_caps, superseded};
+use crate::search::retrieve::{beyond_caps, is_told, superseded, with_people};
 use crate::workspace::{View, Workspace};
 
 /// How many tasks, errors and entries are read at most, which is more than fit.
@@ -99,10 +99,13 @@ fn material(
     let mut heads = known(workspace, live, &remedies, client);
     sort_by_worth(&mut heads, &remedies, &attempts);
     without_more_of_a_file(&mut heads);
+    let is_of_person = |(.., head): &(RowId, Id, Head)| Some(head.source.is_person());
+    let mut heads = with_people(heads, is_of_person);
     has_more |= heads.len() > MAX_KNOWLEDGE;
     let knowledge = references(workspace, live, heads.iter().take(MAX_KNOWLEDGE));
     heads.retain(|(_, _, head)| since.is_some_and(|since| head.recency() >= Some(since)));
     heads.sort_by_key(|(_, id, head)| (Reverse(head.recency()), id.clone()));
+    let heads = with_people(heads, is_of_person);
     BriefingMaterial {
         open,
         errors: errors.iter().map(|error| context_error(workspace, catalogs, error)).collect(),
@@ -124,7 +127,7 @@ fn sort_by_worth(heads: &mut [(RowId, Id, Head)], remedies: &[Id], attempts: &[A
         let is_event = class(head.category.as_deref()) == Class::Event;
         let succeeded = usage.get(id).filter(|_| !is_event).map_or(0, |Usage { succeeded, .. }| *succeeded);
         // The id makes the order total.
-        (remedy, Reverse((succeeded, head.importance, head.recency())), id.clone())
+        (remedy, Reverse((succeeded, head.weight(), head.recency())), id.clone())
     });
 }
 
@@ -141,14 +144,13 @@ fn known(workspace: &Workspace, live: &Catalog, remedies: &[Id], client: Option<
     let with_head = rows.filter_map(|row| Some((row, live.id(row)?, live.light_head(row).without_future(now))));
     let is_known = |id: &Id, head: &Head| {
         let is_event = class(head.category.as_deref()) == Class::Event;
-        head.valid
+        is_told(head, now, || replaced.contains(id))
             && (head.scope == Scope::Project || remedies.contains(id))
-            && !head.is_expired(now)
             && unsettled(head.status.as_deref()).is_none()
             && (!is_loaded(head, client, false) || remedies.contains(id))
             && (!is_event || head.category.as_deref() == Some(DECISION))
     };
-    with_head.filter(|(_, id, head)| is_known(id, head) && !replaced.contains(id) && !beyond.contains(id)).collect()
+    with_head.filter(|(_, id, head)| is_known(id, head) && !beyond.contains(id)).collect()
 }
 
 /// A client that reads none of the instructions and rules: those of another project.
@@ -201,7 +203,7 @@ fn known_in_layers(workspace: &Workspace, own: &Catalog) -> (Vec<Reference>, Vec
             without_more_of_a_file(&mut heads);
             let of_head = |entry: &(RowId, Id, Head)| {
                 let reference = references(&layer.workspace, catalog, std::iter::once(entry)).pop()?;
-                let worth = (entry.2.importance, entry.2.recency());
+                let worth = (entry.2.weight(), entry.2.recency());
                 Some((worth, Reference { id: entry.1.in_layer(&layer.name), ..reference }))
             };
             let of_layer: Vec<_> = heads.iter().take(MAX_KNOWLEDGE + 1).filter_map(of_head).collect();

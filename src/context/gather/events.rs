@@ -8,10 +8,9 @@ use crate::context::{ShownEvent, Task};
 use crate::entry::{Attempt, Head, Id, Outcome, Scope};
 use crate::index::catalog::{Catalog, RowId};
 use crate::journal;
-use crate::knowledge::dedup::event_words;
 use crate::knowledge::live_events;
 use crate::search::retrieve::beyond_caps;
-use crate::text::shorten;
+use crate::text::{event_words, shorten};
 use crate::workspace::Workspace;
 
 /// The importance of a derived event.
@@ -32,11 +31,11 @@ pub(super) fn events_for(workspace: &Workspace, live: &Catalog, task: &Task, rel
         Some(ShownEvent {
             is_relevant: relevant.contains(&id),
             id,
+            importance: head.weight(),
             recency: head.recency(),
             category: head.category.unwrap_or_default(),
             scope: head.scope,
             source: head.source,
-            importance: head.importance,
             title: head.title,
             summary: entry.body,
         })

@@ -17,6 +17,7 @@ use crate::entry::{self, Entry, Id, Scope};
 use crate::index::hints::{
     Hint, HintKind, HintTable, hash_of, key_of_error, key_of_file, key_of_patterns, key_of_superseded, success_after,
 };
+use crate::search::retrieve::{is_told, may_replace, with_people};
 use crate::workspace::Workspace;
 
 /// How many items one call gets.
@@ -98,6 +99,7 @@ impl HintSource<'_> {
         let about = rows.iter().filter(|row| row.kind == HintKind::About).cloned();
         let mut entries: Vec<Hint> = about.chain(matching).collect();
         entries.sort_by_key(|row| (!row.is_rule, Reverse(row.at)));
+        let entries = with_people(entries, |row| Some(row.is_of_person));
         let entries = entries.into_iter().filter_map(|row| Some(Hinted::Entry(self.reference(&row)?)));
         let failed = std::iter::once_with(move || self.changed_by(&rows)).flatten();
         entries.chain(failed.map(move |failed| Hinted::File(file.to_owned(), failed)))
@@ -121,21 +123,22 @@ impl HintSource<'_> {
             return None;
         }
         let (id, entry) = self.entry(row)?;
-        let head = &entry.head;
+        let (head, now) = (&entry.head, self.workspace.now());
         let is_event = class(head.category.as_deref()) == Class::Event && head.category.as_deref() != Some("decision");
         let is_superseded = || {
             // An entry in a folder may be meant by its name alone.
             let names = [Some(id.clone()), Id::parse(id.stem())];
             let mut by = names.into_iter().flatten().flat_map(|name| self.table.rows(key_of_superseded(&name)));
-            by.any(|row| self.workspace.store.read(&row.path).is_ok())
+            by.any(|row| {
+                let read = self.workspace.store.read(&row.path);
+                read.is_ok_and(|file| may_replace(&entry::read(&row.path, &file.bytes).head, head.source, now))
+            })
         };
-        let counts = head.valid
+        let counts = is_told(head, now, is_superseded)
             && head.scope == Scope::Project
-            && !head.is_expired(self.workspace.now())
             && unsettled(head.status.as_deref()).is_none()
             && !is_event
-            && !is_loaded(head, Some(self.client), true)
-            && !is_superseded();
+            && !is_loaded(head, Some(self.client), true);
         counts.then(|| Reference {
             title: head.title_with_status(),
             tags: Vec::new(),

@@ -30,7 +30,7 @@ use crate::journal::{self, check_name};
 use crate::knowledge::dedup::{content_words, is_similar_task};
 use crate::knowledge::queries::{LayeredQuery, hits};
 use crate::knowledge::{Staleness, staleness};
-use crate::search::retrieve::{Hit, MAX_CANDIDATES, Meaning, Query};
+use crate::search::retrieve::{Hit, MAX_CANDIDATES, Meaning, Query, is_told, with_people};
 use crate::search::semantic::SemanticMemory;
 use crate::workspace::{View, Workspace};
 
@@ -274,14 +274,17 @@ fn matches(
     let mut layers = LayeredQuery::new(workspace, snapshot, &of_kind(Kind::Knowledge))?;
     let find = |kind: Kind, elsewhere: &Statistics, limit: usize, keep: &dyn Fn(&Head) -> bool| -> Result<Vec<Hit>> {
         let meaning: Option<&Meaning> = meaning.as_ref();
-        let keep = |head: &Head| head.valid && keep(head);
+        let keep = |head: &Head| is_told(head, workspace.now(), || false) && keep(head);
         hits(workspace, views, (snapshot, elsewhere), &of_kind(kind), meaning, limit, &keep)
     };
     let is_known = |head: &Head| class(head.category.as_deref()) != Class::Event && task.sees(&head.scope);
     let mut found = relevant(find(Kind::Knowledge, &layers.elsewhere(0), MAX_CANDIDATES, &is_known)?);
     // Tasks and sections of another project have nothing but their names in common with those of this one.
-    let is_shared =
-        |head: &Head| head.valid && is_known(head) && !matches!(head.scope, Scope::Task(_) | Scope::Section(_));
+    let is_shared = |head: &Head| {
+        is_told(head, workspace.now(), || false)
+            && is_known(head)
+            && !matches!(head.scope, Scope::Task(_) | Scope::Section(_))
+    };
     let of_layers = layers.add_hits(views, &query, MAX_CANDIDATES, &is_shared, relevant, &mut found);
     problems.extend(of_layers);
     // What is known here is not left out because a layer knows more.
@@ -330,6 +333,7 @@ fn references(workspace: &Workspace, layers: &LayeredQuery, hits: Vec<Hit>) -> (
         })
         .collect();
     doubt(&mut found, |(_, staleness)| staleness.is_some());
+    let found = with_people(found, |(hit, _)| Some(hit.entry.source.is_person()));
     let (mut learnings, mut knowledge) = (Vec::new(), Vec::new());
     for (hit, (entry, staleness)) in found {
         let is_learning = class(entry.head.category.as_deref()) == Class::Learning && hit.entry.layer.is_none();

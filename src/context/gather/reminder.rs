@@ -8,7 +8,7 @@ use crate::context::write::remind;
 use crate::entry::{Id, Kind};
 use crate::index::Statistics;
 use crate::knowledge::queries::hits;
-use crate::search::retrieve::{Hit, Query};
+use crate::search::retrieve::{Hit, Query, is_told, with_people};
 use crate::text::floor;
 use crate::workspace::Workspace;
 
@@ -31,12 +31,16 @@ pub(crate) fn reminder(workspace: &Workspace, prompt: &str, shown: &[String]) ->
     let text = prompt[..floor(prompt, MAX_PROMPT)].to_owned();
     let query = Query { text, kind: Some(Kind::Knowledge), ..Query::default() };
     let hits = workspace.quick_answer(|views, snapshot| {
-        hits(workspace, views, (snapshot, &Statistics::default()), &query, None, MAX_HITS, &|_| true)
+        hits(workspace, views, (snapshot, &Statistics::default()), &query, None, MAX_HITS, &|head| {
+            is_told(head, workspace.now(), || false)
+        })
     })?;
     let is_about = |hit: &Hit| hit.evidence.words >= LEAST_WORDS && hit.evidence.share >= LEAST_SHARE;
     let hits = hits.into_iter().filter(is_about);
-    let new = hits.filter(|hit| !shown.iter().any(|id| id == hit.entry.id.as_str())).take(MAX_ENTRIES);
-    let references: Vec<Reference> = new
+    let new = hits.filter(|hit| !shown.iter().any(|id| id == hit.entry.id.as_str())).collect();
+    let references: Vec<Reference> = with_people(new, |hit: &Hit| Some(hit.entry.source.is_person()))
+        .into_iter()
+        .take(MAX_ENTRIES)
         .filter_map(|hit| {
             let path = hit.entry.path.as_relative();
             let entry = workspace.read_beginning(path)?;

@@ -11,9 +11,9 @@ use chrono::{DateTime, Utc};
 use crate::entry::knowledge::{Class, class};
 use crate::entry::{Id, Kind, Scope};
 use crate::error::{Problem, Severity};
-use crate::knowledge::dedup::{content_words, is_negation, share_most};
+use crate::knowledge::dedup::{content_words, share_most};
 use crate::knowledge::tidy::plan::{LiveEntry, RankedSets};
-use crate::text::{fold, printed_command};
+use crate::text::{fold, is_negation, printed_command};
 
 /// A body of fewer words than this may be right for two entries.
 const MIN_BODY_WORDS: u32 = 5;

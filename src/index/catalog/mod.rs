@@ -143,6 +143,12 @@ impl Catalog {
         Scan { catalog, touched: Vec::new(), start: nanoseconds(now), is_unchanged: true }
     }
 
+    /// Returns the fingerprint that the file at `path` had when the catalog was saved; no file is examined.
+    pub fn saved_fingerprint(store: &Store, area: Area, index_id: Option<&str>, path: &str) -> Option<u64> {
+        let catalog = Catalog::load(store, area, index_id);
+        Some(catalog.fingerprint(catalog.row_of_path(path)?))
+    }
+
     /// Examines one file again, which this process has just written, and keeps the rest.
     ///
     /// For a writing call, which has scanned already and still has the cache lock: other changes since then show in the

@@ -52,7 +52,7 @@ pub struct EntryFilter {
     /// Only knowledge that was of no use so far.
     pub useless: Option<Useless>,
     /// Only entries that these wrote.
-    pub author: Option<Author>,
+    pub author: Option<WrittenBy>,
     /// The order; by path without one.
     pub sort: Option<EntrySort>,
     /// Reverses the order.
@@ -104,7 +104,7 @@ choice! {
     /// Who wrote the entries of a list. A person who confirms or changes an agent's entry becomes its author.
     ///
     /// ```
-    /// use ralph_memory::memory::{Author, EntryFilter};
+    /// use ralph_memory::memory::{WrittenBy, EntryFilter};
     /// use ralph_memory::{Knowledge, Memory, Source};
     ///
     /// # let folder = tempfile::tempdir()?;
@@ -118,11 +118,11 @@ choice! {
     ///     let listed = memory.list(&EntryFilter { author: Some(author), ..EntryFilter::default() });
     ///     listed.entries.into_iter().map(|entry| entry.title).collect()
     /// };
-    /// assert_eq!(titles(Author::People), ["Sign with the hardware key"]);
-    /// assert_eq!(titles(Author::Unreviewed), ["The linker needs 8 GB"]);
+    /// assert_eq!(titles(WrittenBy::People), ["Sign with the hardware key"]);
+    /// assert_eq!(titles(WrittenBy::Unreviewed), ["The linker needs 8 GB"]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub enum Author {
+    pub enum WrittenBy {
         /// People.
         People = "people",
         /// Agents.
@@ -214,9 +214,9 @@ pub(crate) fn list(workspace: &Workspace, filter: &EntryFilter) -> ListResult {
         for row in rows {
             let (Some(id), head) = (catalog.id(row), catalog.light_head(row)) else { continue };
             let is_by = |author| match author {
-                Author::People => head.source.is_person(),
-                Author::Agents => !head.source.is_person(),
-                Author::Unreviewed => head.is_unreviewed(now) && !superseded.contains(&id),
+                WrittenBy::People => head.source.is_person(),
+                WrittenBy::Agents => !head.source.is_person(),
+                WrittenBy::Unreviewed => head.is_unreviewed(now) && !superseded.contains(&id),
             };
             if !accepts(filter, &head, usage.get(&id)) || !filter.author.is_none_or(is_by) {
                 continue;

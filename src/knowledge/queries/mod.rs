@@ -12,7 +12,7 @@ mod view;
 
 pub(crate) use hits::hits;
 pub(crate) use layers::{LayeredQuery, show_in_layer, text, texts};
-pub use list::{Author, EntryFilter, EntrySort, ListResult, Useless};
+pub use list::{EntryFilter, EntrySort, ListResult, Useless, WrittenBy};
 pub(crate) use list::{list, summaries, usage};
 pub use search::SearchResults;
 pub(crate) use search::{excerpts, search};

@@ -2,10 +2,11 @@
 
 use super::archiving::{PlannedMove, archived_names};
 use super::report::{ArchivedEntry, TidyReport};
-use crate::entry::{EntryPath, Id};
-use crate::error::{Error, Result};
+use crate::entry::knowledge::timestamp;
+use crate::entry::{EntryPath, Id, Kind, written};
+use crate::error::{Error, Problem, Result};
 use crate::index::catalog::{Area, Catalog};
-use crate::knowledge::refuse_unlisted;
+use crate::knowledge::{permit, permit_archived, refuse_unlisted};
 use crate::store::Lock;
 use crate::workspace::{Workspace, current_id, live_entry, no_such_entry};
 
@@ -18,10 +19,24 @@ pub(crate) fn archive(workspace: &Workspace, ids: &[Id]) -> Result<TidyReport> {
     let (live, archive) = (workspace.catalog(Area::Live), workspace.catalog(Area::Archive));
     refuse_unlisted(workspace, &[&archive])?;
     let moved = move_to_archive(workspace, &lock, &live, &archive, ids)?;
+    let mut problems: Vec<Problem> = moved.iter().filter_map(|entry| mark(workspace, &lock, entry).err()).collect();
     workspace.commit_moved();
     let written: Vec<_> = moved.iter().map(|entry| workspace.store.full_path(entry.to.as_relative())).collect();
-    let problems = lock.settled(&written).into_iter().collect();
+    problems.extend(lock.settled(&written));
     Ok(TidyReport { moved, merged: Vec::new(), problems })
+}
+
+/// Writes into an archived file who archived it. What cannot be edited stays as it is.
+fn mark(workspace: &Workspace, lock: &Lock, moved: &ArchivedEntry) -> Result<(), Problem> {
+    let path = moved.to.as_relative();
+    let marked = workspace.read_entry(path).and_then(|(text, _)| {
+        let (by, at) = (&workspace.store.author, timestamp(workspace.now()));
+        let marked = written::archived(&text, by, &at).unwrap_or_else(|_| text.clone());
+        if moved.id.kind() == Kind::Journal { Ok(Vec::new()) } else { workspace.replace(lock, path, &text, &marked) }
+    });
+    let hint = "add `archived_by: human` to it, so that no agent writes the same again";
+    let failed = |error: Error| Problem::warning(moved.to.to_string(), "not-marked", error.to_string(), hint);
+    marked.map(drop).map_err(failed)
 }
 
 /// Implements [`Memory::forget`](crate::Memory::forget).
@@ -35,7 +50,9 @@ pub(crate) fn forget(workspace: &Workspace, ids: &[Id]) -> Result<Vec<EntryPath>
         let id = current_id(live, archive, id)?;
         let found = catalogs.iter().find_map(|catalog| Some((catalog, catalog.row_of_id(&id)?)));
         let (catalog, row) = found.ok_or_else(|| no_such_entry(&workspace.store, &[live, archive], &id))?;
-        let file = (catalog.path(row), catalog.fingerprint(row));
+        let (author, file) = (&workspace.store.author, (catalog.path(row), catalog.fingerprint(row)));
+        permit(author, "remove", (&id, &catalog.head(row)))?;
+        permit_archived(author, "remove", &id, &workspace.read_bytes(&file.0).unwrap_or_default())?;
         if !removed.contains(&file) {
             removed.push(file);
         }
@@ -66,6 +83,7 @@ fn planned_moves(workspace: &Workspace, live: &Catalog, archive: &Catalog, ids: 
     let mut planned: Vec<PlannedMove> = Vec::new();
     for id in ids {
         let (row, id) = live_entry(workspace, live, id)?;
+        permit(&workspace.store.author, "archive", (&id, &live.head(row)))?;
         if planned.iter().all(|known| known.entry.id != id) {
             let (path, fingerprint) = (live.path(row), live.fingerprint(row));
             planned.push(PlannedMove::new((&id, &path), fingerprint, None, &mut names, workspace.now()));

@@ -18,6 +18,7 @@ use crate::entry::{EntryPath, Head, Id, Kind};
 use crate::error::{Error, Result};
 use crate::index::catalog::{Area, Catalog};
 use crate::journal::summaries;
+use crate::knowledge::may_change;
 use crate::search::retrieve::{replacements, superseded};
 use crate::store::Lock;
 use crate::workspace::{Work, Workspace};
@@ -87,7 +88,9 @@ fn plan(workspace: &Workspace) -> Result<(Vec<PlannedMove>, Vec<NamedMerge>)> {
         entry.head = std::mem::take(&mut entry.head).without_future(now);
     }
     let mut names = archived_names(&archive);
-    let due = plan_moves(&entries, (&attempts, &replaced), now).into_iter().map(|(entry, reason)| {
+    let author = &workspace.store.author;
+    let due = plan_moves(&entries, (&attempts, &replaced), now).into_iter();
+    let due = due.filter(|(entry, _)| may_change(author, &entry.head)).map(|(entry, reason)| {
         let fingerprint = live.row_of_path(&entry.path).map_or(0, |row| live.fingerprint(row));
         PlannedMove::new((&entry.id, &entry.path), fingerprint, Some(reason), &mut names, now)
     });
@@ -141,13 +144,14 @@ fn live_learnings(
             && class(head.category.as_deref()) == Class::Learning
             && !head.is_expired(now)
     };
-    let learnings = entries.iter().filter(|entry| !gone.contains(&entry.id) && is_learning(&entry.head));
+    let may_merge = |head: &Head| is_learning(head) && may_change(&workspace.store.author, head);
+    let learnings = entries.iter().filter(|entry| !gone.contains(&entry.id) && may_merge(&entry.head));
     learnings
         .filter_map(|LiveEntry { id, path, .. }| {
             // A file that disappeared or changed since the scan may not be a learning any more.
             let (text, mut entry) = workspace.read_entry(path).ok()?;
             entry.head = entry.head.without_future(now);
-            is_learning(&entry.head).then(|| Learning { id: id.clone(), path: path.clone(), text, entry })
+            may_merge(&entry.head).then(|| Learning { id: id.clone(), path: path.clone(), text, entry })
         })
         .collect()
 }

@@ -128,6 +128,7 @@ mod tests {
     use chrono::DateTime;
 
     use super::*;
+    use crate::entry::Author;
 
     /// Checks what is taken back of operations which take back these, from number 1 on, and their roles: `2` for a change
     /// with that number, `-2` for its undo, and `+2` for its redo.
@@ -137,6 +138,7 @@ mod tests {
             at: DateTime::UNIX_EPOCH,
             command: String::new(),
             undoes: *undoes,
+            author: Author::Person,
         };
         let heads: Vec<OperationHead> = undoes.iter().enumerate().map(head).rev().collect();
         let heads: Vec<&OperationHead> = heads.iter().collect();

@@ -14,6 +14,9 @@ use std::cell::Cell;
 use self::history::OperationHistory;
 use self::plan::{FileState, UndoPlan, plan};
 pub use self::report::{Operation, UndoAction, Undone, UndoneFile};
+use super::author::{permit, permit_clear, permit_undo};
+use super::rejected::permit_text;
+use crate::entry::{Id, read};
 use crate::error::{Error, Problem, Result};
 use crate::store::{Lock, LoggedOperation, MAX_LOGGED_BYTES, Unreadable};
 use crate::workspace::{EntryLock, Workspace};
@@ -27,6 +30,7 @@ pub(crate) fn operations(workspace: &Workspace) -> Result<Vec<Operation>> {
 
 /// Implements [`Memory::forget_operations`](crate::Memory::forget_operations).
 pub(crate) fn forget_operations(workspace: &Workspace) -> Result<usize> {
+    permit_clear(&workspace.store.author)?;
     let lock = workspace.lock_within_git()?;
     workspace.store.forget_operations(&lock)
 }
@@ -79,6 +83,15 @@ fn take_back(
 ) -> Result<Undone> {
     let logged = &history.logged[position];
     let plan = checked_plan(workspace, history, position)?;
+    if !workspace.store.author.is_person() {
+        for UndoneFile { path, before, after, .. } in apply::files(workspace, &plan, true)? {
+            let entry = |text| read(path.as_relative(), text).head;
+            if let (Some(id), Some(now)) = (Id::of_path(path.as_relative()), before.as_deref().map(entry)) {
+                permit(&workspace.store.author, "undo", (&id, &now))?;
+            }
+            after.map_or(Ok(()), |text| permit_text(workspace, "undo", path.as_relative(), &text))?;
+        }
+    }
     let files = apply::files(workspace, &plan, dry_run)?;
     if dry_run {
         return Ok(Undone { operation, number: None, files, problems: Vec::new() });
@@ -136,6 +149,7 @@ fn checked_plan<'a>(workspace: &Workspace, history: &OperationHistory<'a>, posit
     let mut plan = current_plan(workspace, operation)?;
     // What a later operation brought into that state was not left out by this one.
     let later: Vec<&LoggedOperation> = history.later(position).collect();
+    permit_undo(&workspace.store.author, operation, later.iter().copied())?;
     let later_files = later.iter().flat_map(|other| other.changes().flat_map(|(change, _)| change.files()));
     for (path, ..) in later_files {
         plan.changed.extend(plan.as_before.get(path).copied());

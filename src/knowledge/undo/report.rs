@@ -4,6 +4,7 @@ use chrono::{DateTime, Utc};
 use serde::Serialize;
 
 use super::history::{OperationHistory, OperationRole};
+use crate::entry::Author;
 use crate::entry::path::EntryPath;
 use crate::error::Problem;
 use crate::store::{LoggedChange, LoggedOperation};
@@ -35,6 +36,8 @@ pub struct Operation {
     pub at: DateTime<Utc>,
     /// The command, the tool or the call of the library.
     pub command: String,
+    /// Who asked for it.
+    pub author: Author,
     /// The number of the operation that it took back, for an undo.
     pub undoes: Option<u64>,
     /// The number of the operation that it brought back, for a redo.
@@ -79,6 +82,7 @@ impl Operation {
             number: head.number,
             at: head.at,
             command: head.command,
+            author: head.author,
             undoes,
             redoes,
             taken_back_by: history.taken_back_by(logged),

@@ -19,7 +19,7 @@ pub(crate) fn beyond_caps<'a>(
     let mut events: Vec<(&Id, &Head)> = events.collect();
     events.sort_by_cached_key(|(id, head)| {
         let rank = relevant.iter().position(|other| other == *id).unwrap_or(usize::MAX);
-        (!head.source.is_person(), rank, Reverse(head.importance), Reverse(head.recency()), *id)
+        (!head.source.is_person(), rank, Reverse(head.weight()), Reverse(head.recency()), *id)
     });
     let mut counts: HashMap<&Scope, usize> = HashMap::new();
     let mut kept = 0;

@@ -11,6 +11,7 @@ use std::collections::{HashMap, HashSet};
 use chrono::{DateTime, Utc};
 use serde::Serialize;
 
+use crate::entry::knowledge::is_proposed;
 use crate::entry::{EntryNames, EntrySummary, Head, Id, Kind, NamedEntry, Scope, Source, is_ahead};
 use crate::index::catalog::{Catalog, RowId};
 use crate::index::{
@@ -20,7 +21,7 @@ use crate::text::{fold_tag, has_tag, is_same_name};
 
 pub(crate) use crate::index::TermEvidence;
 pub(crate) use event_caps::beyond_caps;
-pub(crate) use supersede::{Replacements, circles};
+pub(crate) use supersede::{Replacements, circles, may_replace};
 
 /// The largest share of meaning in a score: with a share of 1, words would find nothing.
 const MOST_MEANING: f64 = 0.99;
@@ -167,7 +168,7 @@ pub fn search(
     // An archived entry replaces nothing any more.
     let superseded = superseded(&catalogs[..catalogs.len().min(1)], now);
     let is_wanted =
-        |id: &Id, head: &Head| (query.archived || (!head.is_expired(now) && !superseded.contains(id))) && keep(head);
+        |id: &Id, head: &Head| (query.archived || holds(head, now, || superseded.contains(id))) && keep(head);
     if let Some(meaning) = meaning {
         let is_wanted = |id: &Id, head: &Head| query.admits(head) && is_wanted(id, head);
         scores.add(&bonuses(meaning, catalogs, scores.best(), &is_wanted))?;
@@ -176,14 +177,29 @@ pub fn search(
     loop {
         let candidates = scores.top(n_asked).to_vec();
         let mut hits = Vec::new();
+        let (mut n_agents, mut n_people, mut is_enough) = (0, 0, false);
         for found in located(catalogs, &scores, &candidates, now)? {
+            // What agents wrote leaves room for what people wrote about it.
+            is_enough = hits.len() >= limit && (n_agents * 2 <= limit || n_people * 2 >= limit);
+            is_enough |= hits.len() >= limit && found.candidate.score.saturating_mul(3) < candidates[0].score;
+            if is_enough {
+                break;
+            }
             let head = catalogs[found.catalog].head(found.row);
-            if hits.len() < limit && is_wanted(&found.id, &head) {
+            let is_of_person = author_of(head.kind, head.source);
+            if (hits.len() < limit || is_of_person == Some(true)) && is_wanted(&found.id, &head) {
+                n_agents += usize::from(is_of_person == Some(false));
+                n_people += usize::from(is_of_person == Some(true));
                 hits.push((found, head));
             }
         }
         // If some of the best are excluded, more are requested.
-        if hits.len() >= limit || candidates.len() >= scores.len() {
+        if is_enough || candidates.len() >= scores.len() || hits.len() >= limit && n_agents * 2 <= limit {
+            let ordered = hits.into_iter().enumerate().collect();
+            let mut hits = with_people(ordered, |(_, (_, head))| author_of(head.kind, head.source));
+            hits.truncate(limit);
+            hits.sort_by_key(|(place, _)| *place);
+            let hits: Vec<(Ranked, Head)> = hits.into_iter().map(|(_, hit)| hit).collect();
             let candidates: Vec<Candidate> = hits.iter().map(|(found, _)| found.candidate).collect();
             let least = meaning.map_or(f32::MAX, |meaning| meaning.min_score);
             let similar = meaning.map_or(&[][..], |meaning| &meaning.similar);
@@ -205,6 +221,39 @@ pub fn search(
         }
         n_asked = n_asked.saturating_mul(4);
     }
+}
+
+/// Returns whether a person wrote an entry; `None` of one that nobody wrote as knowledge.
+fn author_of(kind: Kind, source: Source) -> Option<bool> {
+    (kind == Kind::Knowledge).then(|| source.is_person())
+}
+
+/// Moves back what agents wrote as far as it takes that, of any number of the first, at least half are people's, as long as
+/// there are any. `is_of_person` is `None` for what counts for neither.
+pub(crate) fn with_people<T>(items: Vec<T>, is_of_person: impl Fn(&T) -> Option<bool>) -> Vec<T> {
+    let is_people = |(at, item): (usize, &T)| (is_of_person(item) == Some(true)).then_some(at);
+    let people: Vec<usize> = items.iter().enumerate().filter_map(is_people).collect();
+    let mut places = people.iter();
+    let mut placed: Vec<((usize, bool), T)> = Vec::with_capacity(items.len());
+    for (at, item) in items.into_iter().enumerate() {
+        let is_agents = is_of_person(&item) == Some(false);
+        // Behind a person's that no other of an agent is behind; there may be no more of these.
+        let behind = if is_agents { places.next().or(people.last()) } else { None };
+        placed.push(((at.max(behind.copied().unwrap_or_default()), is_agents), item));
+    }
+    placed.sort_by_key(|(place, _)| *place);
+    placed.into_iter().map(|(_, item)| item).collect()
+}
+
+/// Returns whether an entry holds now: a search finds it.
+pub(crate) fn holds(head: &Head, now: DateTime<Utc>, is_replaced: impl FnOnce() -> bool) -> bool {
+    !head.is_expired(now) && !is_replaced()
+}
+
+/// Returns whether an agent is told an entry that it did not ask for, in a context, a briefing, at a prompt or at a call of a
+/// tool: it holds, can be read, and is not only proposed.
+pub(crate) fn is_told(head: &Head, now: DateTime<Utc>, is_replaced: impl FnOnce() -> bool) -> bool {
+    head.valid && !is_proposed(head) && holds(head, now, is_replaced)
 }
 
 impl Query {

@@ -35,11 +35,16 @@ impl Replacements {
         }
         for old in &head.supersedes {
             let old = current(old);
-            let counts = head.source.is_person() || !source_of(&old).is_some_and(Source::is_person);
+            let counts = source_of(&old).is_none_or(|source| may_replace(head, source, now));
             let pairs = if counts { &mut self.counted } else { &mut self.suggested };
             pairs.push((new.clone(), old));
         }
     }
+}
+
+/// Returns whether the entry that replaces another one hides it, which is from this source.
+pub(crate) fn may_replace(new: &Head, source: Source, now: DateTime<Utc>) -> bool {
+    new.valid && !new.is_expired(now) && (new.source.is_person() || !source.is_person())
 }
 
 /// Returns the groups of entries that replace each other in a circle, sorted. An entry that replaces itself is not a

@@ -12,6 +12,7 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
 use super::super::seal::{SUM_BYTES, SUM_LINE, SealKey, sum_line};
+use crate::entry::Author;
 
 /// The checksum before that of the header.
 pub(super) const FIRST: [u8; SUM_BYTES] = [0; SUM_BYTES];
@@ -67,6 +68,9 @@ pub(crate) struct OperationHead {
     pub(crate) command: String,
     /// The number of the operation that it took back.
     pub(crate) undoes: Option<u64>,
+    /// Who asked for it; of one from before this was noted, a person.
+    #[serde(default)]
+    pub(crate) author: Author,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -192,7 +196,13 @@ mod tests {
     }
 
     fn head() -> OperationHead {
-        OperationHead { number: 7, at: DateTime::UNIX_EPOCH, command: "add".to_owned(), undoes: None }
+        OperationHead {
+            number: 7,
+            at: DateTime::UNIX_EPOCH,
+            command: "add".to_owned(),
+            undoes: None,
+            author: Author::Person,
+        }
     }
 
     /// Returns a file with three changes, and the ends of its parts.

@@ -138,7 +138,8 @@ impl Store {
         let key = self.make_state_key()?;
         let folder = self.make_undo_folder()?;
         let (number, at) = (next_number(&folder, key)?, current.at.unwrap_or_else(Utc::now));
-        let head = OperationHead { number, at, command: current.command.clone(), undoes: current.undoes };
+        let (command, author) = (current.command.clone(), self.author.clone());
+        let head = OperationHead { number, at, command, undoes: current.undoes, author };
         OperationFile::create(folder, &head, changes, key)
     }
 
@@ -234,7 +235,8 @@ impl Store {
             let number = next_number(&folder, key)?.saturating_sub(1);
             folder.clear()?;
             if number > 0 {
-                let head = OperationHead { number, at: Utc::now(), command: String::new(), undoes: None };
+                let author = self.author.clone();
+                let head = OperationHead { number, at: Utc::now(), command: String::new(), undoes: None, author };
                 OperationFile::create(folder, &head, &[LoggedChange::Forgotten], key)?;
             }
             Ok(n_operations)

@@ -8,7 +8,7 @@ use ralph_memory::{Error, Id, Knowledge, Memory, Scope, Source};
 use serde_json::{Map, Value};
 
 use crate::answers::show_written;
-use crate::authors::{is_run_by_agent, writer};
+use crate::authors::{author, is_run_by_agent};
 use crate::error::UsageError;
 use crate::exit::Exit;
 use crate::parse::{self, Expiry};
@@ -135,7 +135,7 @@ impl AddArgs {
             feature: self.feature,
             scope: self.scope,
             importance: self.importance,
-            source: writer(self.source),
+            source: self.source.unwrap_or(author().source()),
             task_id: self.task_id,
             run_id: self.run_id,
             expires_at: self.expires.map(|expiry| expiry.from(globals.now())),

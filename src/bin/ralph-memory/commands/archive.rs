@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::exit::Exit;
 use crate::parse;
-use crate::session::{Globals, leave_to_people};
+use crate::session::Globals;
 use crate::ui::{ID, Ui};
 
 /// Move entries to the archive, where searches and contexts leave them out
@@ -28,7 +28,6 @@ pub(crate) struct ArchiveArgs {
 
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, mut args: ArchiveArgs) -> anyhow::Result<Exit> {
     let memory = globals.of_ids(ui, &mut args.ids)?.open()?;
-    leave_to_people(&memory, &args.ids)?;
     if args.forget {
         let removed = memory.forget(&args.ids)?;
         if ui.json {

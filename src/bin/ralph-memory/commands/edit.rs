@@ -10,11 +10,10 @@ use ralph_memory::{Error, Id, Memory, Scope};
 use serde_json::json;
 
 use crate::answers::show_written;
-use crate::authors::writer;
 use crate::error::UsageError;
 use crate::exit::Exit;
 use crate::parse;
-use crate::session::{Globals, leave_to_people};
+use crate::session::Globals;
 use crate::ui::Ui;
 
 /// Change a knowledge entry: in your editor, or by options
@@ -64,13 +63,8 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, mut args: EditArgs) -> any
     let globals = globals.of_ids(ui, args.ids.iter_mut().chain(&mut args.supersedes))?;
     let memory = globals.open()?.allow_secrets(&args.allow_secrets)?;
     let EditArgs { ids, title, scope, tags, supersedes, confirm, .. } = args;
-    let suggests = !supersedes.is_empty() && !confirm && title.is_none() && scope.is_none() && tags.is_none();
-    if !suggests {
-        leave_to_people(&memory, &ids)?;
-    }
-    let by = writer(None);
-    let changes = EntryChanges { title, scope, tags, supersedes, confirm, by };
-    let only = |confirm| EntryChanges { confirm, by: changes.by, ..EntryChanges::default() };
+    let changes = EntryChanges { title, scope, tags, supersedes, confirm };
+    let only = |confirm| EntryChanges { confirm, ..EntryChanges::default() };
     let [id] = ids.as_slice() else {
         if changes != only(true) {
             let message = "more than one entry was given".to_owned();
@@ -103,7 +97,6 @@ fn confirm_all(ui: &mut Ui<'_>, memory: &Memory, ids: &[Id], changes: &EntryChan
 /// Lets a person change the whole text.
 fn edit(ui: &mut Ui<'_>, memory: &Memory, id: &Id, own: &str) -> anyhow::Result<()> {
     let mut old = memory.text(id)?;
-    old.by = writer(None);
     let file = memory.root().join(old.path.as_str());
     let editor = editor(&file)?;
     let kept = memory.keep_text(&mut old)?;

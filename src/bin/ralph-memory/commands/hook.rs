@@ -67,7 +67,7 @@ pub(crate) struct HookArgs {
     /// The event: session-start, tool, prompt, stop or session-end
     #[arg(value_name = "EVENT", value_parser = event)]
     event: HookEvent,
-    /// The client: claude, codex, cursor, copilot, vscode, gemini, qwen, devin or opencode [default:
+    /// The client: claude, codex, cursor, copilot, vscode, gemini, qwen, devin, opencode, goose, kiro, zed or amp [default:
     /// recognised by the input and the environment, else claude]
     #[arg(long, value_name = "NAME")]
     agent: Option<String>,

@@ -9,7 +9,6 @@ use ralph_memory::Error;
 use ralph_memory::memory::{ImportAction, ImportInput, ImportKind, ImportReport, ImportRequest, ImportedItem};
 use serde::Serialize;
 
-use crate::authors::writer;
 use crate::error::UsageError;
 use crate::exit::Exit;
 use crate::project_paths;
@@ -119,7 +118,6 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &ImportArgs) -> anyh
         kind,
         dry_run: args.dry_run || is_preview,
         tags: args.tags.clone(),
-        writer: writer(None),
         since: args.since.map(|days| globals.now() - TimeDelta::days(i64::from(days))),
         ongoing: client_of_environment().map(|(_, id)| id),
         ..ImportRequest::new(input)

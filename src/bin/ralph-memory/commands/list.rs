@@ -11,7 +11,7 @@ use crate::session::Globals;
 use crate::ui::{ID, PLAIN, QUIET, Ui};
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use ralph_memory::entry::EntrySummary;
-use ralph_memory::memory::{Author, EntryFilter, EntrySort, Useless};
+use ralph_memory::memory::{EntryFilter, EntrySort, Useless, WrittenBy};
 use ralph_memory::{Kind, Memory, Scope};
 use serde::Serialize;
 
@@ -91,7 +91,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: ListArgs) -> anyhow:
             (_, true) => Some(Useless::NeverHelped),
             (false, false) => None,
         },
-        author: args.unreviewed.then_some(Author::Unreviewed),
+        author: args.unreviewed.then_some(WrittenBy::Unreviewed),
         sort: args.sort,
         reverse: args.reverse,
         limit: None,

@@ -12,7 +12,7 @@ use crate::answers::show_written;
 use crate::authors::is_run_by_agent;
 use crate::exit::Exit;
 use crate::parse;
-use crate::session::{Globals, leave_to_people};
+use crate::session::Globals;
 use crate::ui::{ID, QUIET, Ui};
 
 /// How much of a text is shown in the list, in characters.
@@ -46,7 +46,6 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, mut args: RestoreArgs) -> 
         list(ui, &args.id, &memory.versions(&args.id)?)?;
         return Ok(Exit::Done);
     }
-    leave_to_people(&memory, std::slice::from_ref(&args.id))?;
     let restored = memory.restore(&args.id, args.before.as_deref())?;
     show_written(ui, &restored)?;
     let is_agents = |entry: EntrySummary| entry.kind == Kind::Knowledge && !entry.source.is_person();

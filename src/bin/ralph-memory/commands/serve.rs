@@ -2,8 +2,9 @@
 
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::Path;
+use std::thread;
+use std::time::Duration;
 
-use ralph_memory::memory::{PageServer, ProcessIdentity};
 use ralph_memory::{Error, Memory};
 use serde::Serialize;
 
@@ -17,12 +18,14 @@ use crate::ui::{ID, Ui};
 
 /// The port that is tried first.
 const PORT: u16 = 7171;
+/// How long a browser may take to read the file with the address, which then loses its secret.
+const OPENING: Duration = Duration::from_secs(10);
 
 /// Show the memory in a browser, until Ctrl-C
 ///
 /// Prints the address of a page on this machine. The address contains a secret: whoever has it can read the memory, confirm and archive
-/// entries, and undo the last change. Nobody else can, neither other users nor other pages. A second `serve` for the same memory prints the
-/// address of the first. A page that a coding agent starts has no buttons.
+/// entries, and undo the last change. Nobody else can, neither other users nor other pages. A coding agent that runs this does not learn the
+/// secret, and its page has no buttons.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ralph-memory serve
@@ -40,47 +43,33 @@ pub(crate) struct ServeArgs {
 #[derive(Serialize)]
 struct ServeAnswer<'a> {
     address: String,
-    token: &'a str,
+    token: Option<&'a str>,
     port: u16,
     pid: u32,
-    already_running: bool,
 }
 
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &ServeArgs) -> anyhow::Result<Exit> {
     let memory = globals.open()?;
     let interrupt = activity::interrupt()?;
-    // The page of an agent has no buttons, so that of a person is neither shown to it nor found in its place.
-    let is_shared = !is_run_by_agent();
-    if let Some(first) = memory.page_server().filter(|_| is_shared) {
-        return already_running(ui, &memory, &first, args.open);
-    }
     let listener = listen(args.port)?;
-    let port = listener.local_addr()?.port();
-    let server = PageServer { port, token: serve::new_token()?, process: ProcessIdentity::this_process() };
-    match if is_shared { memory.claim_page(&server) } else { Ok(None) } {
-        // Another one was quicker.
-        Ok(Some(first)) => return already_running(ui, &memory, &first, args.open),
-        Ok(None) => {}
-        // A memory that cannot be written can be read.
-        Err(error) => ui.warn(&format!("a second `serve` will not find this one: {error}")),
-    }
-    announce(ui, &server, false)?;
-    open(ui, &memory, &server, args.open);
+    let (port, token) = (listener.local_addr()?.port(), serve::new_token()?);
+    announce(ui, port, Some(token.as_str()).filter(|_| !is_run_by_agent()))?;
     let root = memory.root().canonicalize().map_err(|source| Error::Io {
         action: "read",
         path: memory.root().to_owned(),
         source,
     })?;
     let globals = globals.placed(Vec::new(), Some(root));
-    serve::run(memory, Box::new(move || globals.open_in(None)), listener, &server, &interrupt)?;
+    if args.open {
+        open(ui, &memory, &address(port, Some(&token)));
+        let globals = globals.clone();
+        thread::spawn(move || {
+            thread::sleep(OPENING);
+            globals.open_in(None).and_then(|memory| Ok(memory.page_launcher(&address(port, None))?))
+        });
+    }
+    serve::run(memory, Box::new(move || globals.open_in(None)), listener, (port, token), &interrupt)?;
     Ok(Exit::Interrupted)
-}
-
-/// Says where the memory is served already.
-fn already_running(ui: &mut Ui<'_>, memory: &Memory, first: &PageServer, opens: bool) -> anyhow::Result<Exit> {
-    announce(ui, first, true)?;
-    open(ui, memory, first, opens);
-    Ok(Exit::Done)
 }
 
 fn listen(port: Option<u16>) -> anyhow::Result<TcpListener> {
@@ -96,26 +85,30 @@ fn busy(port: u16, error: &std::io::Error) -> UsageError {
     UsageError { message: format!("cannot listen on port {port} of 127.0.0.1: {error}"), hint }
 }
 
-/// Prints where the page is.
-fn announce(ui: &mut Ui<'_>, server: &PageServer, already_running: bool) -> anyhow::Result<()> {
-    let address = server.address();
+fn address(port: u16, token: Option<&str>) -> String {
+    let secret = token.map(|token| format!("{token}/")).unwrap_or_default();
+    format!("http://127.0.0.1:{port}/{secret}")
+}
+
+/// Prints where the page is. An agent does not learn the secret.
+fn announce(ui: &mut Ui<'_>, port: u16, token: Option<&str>) -> anyhow::Result<()> {
+    let address = address(port, token);
     if ui.json {
-        let pid = server.process.as_ref().map_or_else(std::process::id, ProcessIdentity::pid);
-        ui.json(ServeAnswer { address, token: &server.token, port: server.port, pid, already_running }, &[])?;
+        ui.json(ServeAnswer { address, token, port, pid: std::process::id() }, &[])?;
     } else {
         let address = ui.styled(ID, &address);
         ui.line(address)?;
-        ui.note(if already_running { "another process serves this memory already" } else { "Ctrl-C ends it" });
+        ui.note(match token {
+            Some(_) => "Ctrl-C ends it",
+            None => "a coding agent runs this, so the address lacks its secret; `--open` opens the page for the person",
+        });
     }
     Ok(ui.out.flush()?)
 }
 
-/// Opens the page in a browser, if that is wanted. The page is there all the same if no browser opens.
-fn open(ui: &mut Ui<'_>, memory: &Memory, server: &PageServer, is_wanted: bool) {
-    if !is_wanted {
-        return;
-    }
-    let opened = memory.page_launcher(server).map_err(|error: Error| error.to_string());
+/// Opens the page in a browser. The page is there all the same if no browser opens.
+fn open(ui: &mut Ui<'_>, memory: &Memory, address: &str) {
+    let opened = memory.page_launcher(address).map_err(|error: Error| error.to_string());
     if let Err(reason) = opened.and_then(|file| browse(&file)) {
         ui.warn(&format!("cannot open a browser: {reason}"));
     }

@@ -3,16 +3,13 @@
 use std::io;
 use std::time::Duration;
 
-use ralph_memory::Id;
 use ralph_memory::memory::{EntryPath, Operation, UndoAction, Undone, UndoneFile};
 use ralph_memory::text::for_line;
 use serde_json::json;
 use similar::TextDiff;
 
-use crate::authors::is_run_by_agent;
-use crate::error::UsageError;
 use crate::exit::Exit;
-use crate::session::{Globals, leave_to_people};
+use crate::session::Globals;
 use crate::ui::{ID, QUIET, Ui, count};
 use crate::{own, parse};
 
@@ -58,19 +55,9 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &UndoArgs) -> anyhow
     if args.list {
         list(ui, &memory.operations()?)?;
     } else if args.clear {
-        if is_run_by_agent() {
-            let message = "the log has what people wrote, and a coding agent runs this command";
-            return Err(UsageError::new(message, "tell the person").into());
-        }
         clear(ui, memory.forget_operations()?)?;
     } else {
-        let take_back = |dry_run| if args.redo { memory.redo(dry_run) } else { memory.undo(args.number, dry_run) };
-        if is_run_by_agent() && !args.dry_run {
-            let files = take_back(true)?.files;
-            let ids: Vec<Id> = files.iter().filter_map(|file| Id::of_path(file.path.as_relative())).collect();
-            leave_to_people(&memory, &ids)?;
-        }
-        let undone = take_back(args.dry_run)?;
+        let undone = if args.redo { memory.redo(args.dry_run) } else { memory.undo(args.number, args.dry_run) }?;
         show(ui, &undone, args)?;
         if args.number.is_none() && is_own_newer(globals, &undone.operation) {
             ui.note("your own memory has a newer change: `ralph-memory undo --own` takes that back");

@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use ralph_memory::entry::{Files, Outcome, Sections};
 use ralph_memory::memory::{Recorded, Report};
-use ralph_memory::{Memory, Task};
+use ralph_memory::{Author, Memory, Task};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -102,6 +102,14 @@ pub(super) fn session_run(memory: &Memory) -> String {
     let known = authors::run_of_environment().or_else(|| session::session_of_environment(memory));
     let known = known.or_else(|| memory.session_of_client(CLIENT.get()?));
     known.unwrap_or_else(|| SESSION.get_or_init(|| memory.new_session().id).clone())
+}
+
+/// Returns the agent that calls this server.
+pub(super) fn agent() -> Author {
+    match authors::author() {
+        Author::Person => Author::of_server(CLIENT.get().map_or("", String::as_str)),
+        agent => agent,
+    }
 }
 
 /// Notes the name that the client gives.

@@ -57,7 +57,7 @@ fn called<T: AgentTool>(globals: &Globals, arguments: JsonObject) -> anyhow::Res
         let place = place.map(|place| format!("{place}: ")).unwrap_or_default();
         unfit(shorten(&format!("{place}{}", error.into_inner()), MAX_MESSAGE), schema::call_with::<T>())
     })?;
-    let memory = globals.open_for_agent()?;
+    let memory = globals.open_for_agent()?.by(attempt::agent());
     let _operation = memory.operation(T::NAME);
     let mut answer = arguments.call(&memory)?;
     shown::make_safe(&mut answer, T::SAFE_TEXT);

@@ -19,7 +19,6 @@ use std::net::TcpListener;
 use std::sync::Arc;
 
 use ralph_memory::Memory;
-use ralph_memory::memory::PageServer;
 use ralph_memory::runner::Interrupt;
 
 use guard::RequestGuard;
@@ -27,15 +26,15 @@ use site::{OpenMemory, SiteState};
 
 use crate::authors::is_run_by_agent;
 
-/// Serves the page of the memory until the interrupt. `open` opens it again, and `server` names the address of the listener.
+/// Serves the page of the memory until the interrupt. `open` opens it again, and the listener has this port.
 pub(crate) fn run(
     memory: Memory,
     open: OpenMemory,
     listener: TcpListener,
-    server: &PageServer,
+    (port, token): (u16, String),
     interrupt: &Interrupt,
 ) -> anyhow::Result<()> {
-    let guard = RequestGuard::new(server.token.clone(), server.port);
+    let guard = RequestGuard::new(token, port);
     let site = Arc::new(SiteState::new(memory, open, guard, !is_run_by_agent()));
     server::run(listener, &site, interrupt)
 }

@@ -26,7 +26,7 @@ const LISTS: [(&str, ListOf); 3] =
     [("tags", |head| &head.tags), ("files", |head| &head.files), ("questions", |head| &head.questions)];
 
 /// How much longer frontmatter gets by the time and the fingerprints of a change, in bytes.
-const SIGNED: usize = 128;
+const SIGNED: usize = 1_200;
 
 /// One live learning.
 #[derive(Debug, Clone, PartialEq)]

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use maud::{Markup, html};
 use ralph_memory::entry::EntrySummary;
-use ralph_memory::memory::{Author, EntryFilter, EntryLink, EntrySort, EntryView, ListResult, SemanticStatus};
+use ralph_memory::memory::{EntryFilter, EntryLink, EntrySort, EntryView, ListResult, SemanticStatus, WrittenBy};
 use ralph_memory::text::printed_command;
 use ralph_memory::{Id, Kind, Problem, Query, Scope};
 
@@ -38,7 +38,7 @@ pub(super) fn entries(context: &PageContext<'_>, fields: &PageFields) -> anyhow:
         feature: fields.given("feature"),
         category: fields.given("category"),
         archived: !fields.text("archived").is_empty(),
-        author: Author::parse(fields.text("author")),
+        author: WrittenBy::parse(fields.text("author")),
         sort: Some(EntrySort::parse(fields.text("sort")).unwrap_or(EntrySort::Updated)),
         ..EntryFilter::default()
     });
@@ -117,7 +117,7 @@ pub(super) fn search(context: &PageContext<'_>, fields: &PageFields) -> anyhow::
 pub(super) fn review(context: &PageContext<'_>, fields: &PageFields) -> anyhow::Result<HtmlPage> {
     let unreviewed = EntryFilter {
         kind: Some(Kind::Knowledge),
-        author: Some(Author::Unreviewed),
+        author: Some(WrittenBy::Unreviewed),
         sort: Some(EntrySort::Updated),
         ..EntryFilter::default()
     };
