@@ -313,6 +313,21 @@ mod tests {
     }
 
     #[test]
+    fn texts_are_near_that_differ_in_no_word_that_decides() {
+        let check = |one: &str, other: &str, expected: Option<Likeness>| {
+            let [one, other] = [one, other].map(|body| signature("Port", body));
+            assert_eq!([likeness(&one, &other), likeness(&other, &one)], [expected; 2], "{one} {other}");
+        };
+        let said = "The database listens on port 5432.";
+        check(said, "the database  listens on port 5432", Some(Likeness::Equal));
+        check(said, "It is the database that listens on the port 5432.", Some(Likeness::Equal));
+        check(said, "The database still listens on port 5432.", Some(Likeness::Near));
+        check(said, "The database listens on port 5433.", None);
+        check(said, "The database never listens on port 5432.", None);
+        check(said, "The cache of another host listens on port 5432.", None);
+    }
+
+    #[test]
     fn the_newest_fingerprints_are_kept() {
         let mut text = file("agent", &[], "T", "0");
         for number in 1..=MAX + 9 {

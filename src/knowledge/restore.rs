@@ -73,27 +73,7 @@ pub(crate) fn restore(workspace: &Workspace, id: &Id, version: Option<&str>) -> 
         (None, Some(row)) if version.is_none() && is_copy(&live.path(row)) => {
             write_copy(workspace, &lock, &live.path(row))?
         }
-        (Some(row), _) if version.is_none() => {
-            let from = archive.path(row);
-            let archived = workspace.read_bytes(&from)?;
-            permit_archived(&workspace.store.author, "restore", id, &archived)?;
-            permit_text(workspace, "restore", &from, &archived)?;
-            let unmarked = written::unarchived(&archived);
-            let to = live_path(&from);
-            let target = Id::of_path(&to).ok_or_else(missing)?;
-            // A file elsewhere that has the id is another entry.
-            let is_same = |row: &RowId| nfc(&live.path(*row)) == nfc(&to);
-            let same = live.row_of_id(&target).filter(is_same);
-            if let Some(row) = same.or_else(|| owner(workspace, (&live, &archive), &target, &from)) {
-                put_back(workspace, &lock, (&live, row), &unmarked)?
-            } else {
-                workspace.store.move_to(&lock, &from, &to)?;
-                if unmarked != archived {
-                    workspace.replace(&lock, &to, archived.as_slice(), unmarked.as_slice())?;
-                }
-                Written::new(WriteAction::Restored, target, archive.head(row).title, &to)
-            }
-        }
+        (Some(row), _) if version.is_none() => restore_archived(workspace, &lock, (&live, &archive), (row, id))?,
         (None, None) => {
             let left = left_by_trees(workspace, id, version).ok_or_else(missing)?;
             permit_text(workspace, "restore", &left.path, &left.bytes)?;
@@ -123,6 +103,33 @@ pub(crate) fn restore(workspace: &Workspace, id: &Id, version: Option<&str>) -> 
     };
     settle(workspace, &lock, &mut restored);
     Ok(restored)
+}
+
+/// Moves an archived entry back, or gives its text to the live one that has its place.
+fn restore_archived(
+    workspace: &Workspace,
+    lock: &Lock,
+    (live, archive): (&Catalog, &Catalog),
+    (row, id): (RowId, &Id),
+) -> Result<Written> {
+    let from = archive.path(row);
+    let archived = workspace.read_bytes(&from)?;
+    permit_archived(&workspace.store.author, "restore", id, &archived)?;
+    permit_text(workspace, "restore", &from, &archived)?;
+    let (to, unmarked) = (live_path(&from), written::unarchived(&archived));
+    let missing = || no_such_entry(&workspace.store, &[archive, live], id);
+    let target = Id::of_path(&to).ok_or_else(missing)?;
+    // A file elsewhere that has the id is another entry.
+    let is_same = |row: &RowId| nfc(&live.path(*row)) == nfc(&to);
+    let same = live.row_of_id(&target).filter(is_same);
+    if let Some(row) = same.or_else(|| owner(workspace, (live, archive), &target, &from)) {
+        return put_back(workspace, lock, (live, row), &unmarked);
+    }
+    workspace.store.move_to(lock, &from, &to)?;
+    if unmarked != archived {
+        workspace.replace(lock, &to, archived.as_slice(), unmarked.as_slice())?;
+    }
+    Ok(Written::new(WriteAction::Restored, target, archive.head(row).title, &to))
 }
 
 /// Returns the texts that work trees which are gone left of entries, and that this one lacks: it has no such entry, or (`true`) an

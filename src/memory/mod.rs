@@ -20,7 +20,6 @@ use std::time::{Duration, SystemTime};
 
 use chrono::{DateTime, Utc};
 
-use crate::entry::Author;
 use crate::entry::path::MEMORY_FOLDER;
 use crate::error::{Error, Result};
 use crate::git::{Lookup, WorkTree};
@@ -268,13 +267,6 @@ impl Memory {
             feature: None,
         };
         Memory { workspace, semantic, state_folders: StateFolders::default() }
-    }
-
-    /// Makes what follows an act of this author, who decides what may be done to whose text. Without this, it is a person.
-    #[must_use]
-    pub fn by(mut self, author: Author) -> Memory {
-        self.workspace.store.author = author;
-        self
     }
 
     /// Lets the memory take the time from `clock`, for results that must be the same each time.

@@ -1,11 +1,19 @@
-//! Operations, and taking them back.
+//! Operations, their authors, and taking them back.
 
 use super::Memory;
+use crate::entry::Author;
 use crate::error::Result;
 use crate::knowledge::undo::{self, Operation, Undone};
 use crate::store::OperationScope;
 
 impl Memory {
+    /// Makes what follows an act of this author, who decides what may be done to whose text. Without this, it is a person.
+    #[must_use]
+    pub fn by(mut self, author: Author) -> Memory {
+        self.workspace.store.author = author;
+        self
+    }
+
     /// Makes everything that this thread changes one operation, until the result is dropped. Without this, each call
     /// that changes something is an operation of its own.
     ///

@@ -176,30 +176,10 @@ pub fn search(
     let mut n_asked = limit;
     loop {
         let candidates = scores.top(n_asked).to_vec();
-        let mut hits = Vec::new();
-        let (mut n_agents, mut n_people, mut is_enough) = (0, 0, false);
-        for found in located(catalogs, &scores, &candidates, now)? {
-            // What agents wrote leaves room for what people wrote about it.
-            is_enough = hits.len() >= limit && (n_agents * 2 <= limit || n_people * 2 >= limit);
-            is_enough |= hits.len() >= limit && found.candidate.score.saturating_mul(3) < candidates[0].score;
-            if is_enough {
-                break;
-            }
-            let head = catalogs[found.catalog].head(found.row);
-            let is_of_person = author_of(head.kind, head.source);
-            if (hits.len() < limit || is_of_person == Some(true)) && is_wanted(&found.id, &head) {
-                n_agents += usize::from(is_of_person == Some(false));
-                n_people += usize::from(is_of_person == Some(true));
-                hits.push((found, head));
-            }
-        }
+        let ranked = located(catalogs, &scores, &candidates, now)?;
+        let (hits, is_enough) = pick(catalogs, ranked, limit, &is_wanted);
         // If some of the best are excluded, more are requested.
-        if is_enough || candidates.len() >= scores.len() || hits.len() >= limit && n_agents * 2 <= limit {
-            let ordered = hits.into_iter().enumerate().collect();
-            let mut hits = with_people(ordered, |(_, (_, head))| author_of(head.kind, head.source));
-            hits.truncate(limit);
-            hits.sort_by_key(|(place, _)| *place);
-            let hits: Vec<(Ranked, Head)> = hits.into_iter().map(|(_, hit)| hit).collect();
+        if is_enough || candidates.len() >= scores.len() {
             let candidates: Vec<Candidate> = hits.iter().map(|(found, _)| found.candidate).collect();
             let least = meaning.map_or(f32::MAX, |meaning| meaning.min_score);
             let similar = meaning.map_or(&[][..], |meaning| &meaning.similar);
@@ -221,6 +201,39 @@ pub fn search(
         }
         n_asked = n_asked.saturating_mul(4);
     }
+}
+
+/// Returns the first `limit` wanted entries, in which agents leave room for what people wrote about it, and whether no further
+/// candidate can change that.
+fn pick(
+    catalogs: &[&Catalog],
+    ranked: Vec<Ranked>,
+    limit: usize,
+    is_wanted: &dyn Fn(&Id, &Head) -> bool,
+) -> (Vec<(Ranked, Head)>, bool) {
+    let best = ranked.first().map_or(0, |first| first.candidate.score);
+    let (mut n_agents, mut n_people, mut picked) = (0, 0, Vec::new());
+    let is_fair = |n_agents: usize, n_people: usize| n_agents * 2 <= limit || n_people * 2 >= limit;
+    let mut is_enough = false;
+    for found in ranked {
+        let is_full = picked.len() >= limit;
+        is_enough = is_full && (is_fair(n_agents, n_people) || found.candidate.score.saturating_mul(3) < best);
+        if is_enough {
+            break;
+        }
+        let head = catalogs[found.catalog].head(found.row);
+        let is_of_person = author_of(head.kind, head.source);
+        if (!is_full || is_of_person == Some(true)) && is_wanted(&found.id, &head) {
+            n_agents += usize::from(is_of_person == Some(false));
+            n_people += usize::from(is_of_person == Some(true));
+            picked.push((picked.len(), (found, head)));
+        }
+    }
+    is_enough |= picked.len() >= limit && is_fair(n_agents, n_people);
+    let mut picked = with_people(picked, |(_, (_, head))| author_of(head.kind, head.source));
+    picked.truncate(limit);
+    picked.sort_by_key(|(place, _)| *place);
+    (picked.into_iter().map(|(_, hit)| hit).collect(), is_enough)
 }
 
 /// Returns whether a person wrote an entry; `None` of one that nobody wrote as knowledge.
@@ -440,6 +453,20 @@ pub(crate) fn replaced(pairs: &[(Id, Id)]) -> HashSet<Id> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_any_number_of_the_first_half_are_peoples() {
+        let check = |given: &str, expected: &str| {
+            let is_of_person = |letter: &char| (*letter != 'j').then_some(matches!(letter, 'p' | 'q'));
+            let ordered: String = with_people(given.chars().collect(), is_of_person).into_iter().collect();
+            assert_eq!(ordered, expected);
+        };
+        for (given, expected) in
+            [("abc", "abc"), ("abcp", "pabc"), ("abpcqd", "paqbcd"), ("jabp", "jpab"), ("pqab", "pqab")]
+        {
+            check(given, expected);
+        }
+    }
 
     #[test]
     fn a_circle_hides_none_of_its_entries() {
