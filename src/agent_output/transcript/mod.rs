@@ -39,6 +39,7 @@ use self::opencode::Opencode;
 use self::printed::Printed;
 use self::stream::ClientStream;
 use self::tail::Tail;
+use crate::text::{Utf16Decoder, decoded, repaired_json};
 
 pub use self::content::{Format, Options, Transcript};
 pub use self::event::AgentEvent;
@@ -80,6 +81,8 @@ pub struct Reader {
     /// Whether the format has to be detected.
     is_auto: bool,
     builder: TranscriptBuilder,
+    /// The output may be UTF-16.
+    decoder: Utf16Decoder,
     /// The output of a stream without an event so far: it may be plain text.
     plain: Tail,
     /// The incomplete last line.
@@ -108,6 +111,7 @@ impl Reader {
             mode: ReaderMode::of(options.format),
             is_auto: options.format == Format::Auto,
             builder: TranscriptBuilder::new(&options.root, options.allowed_secrets),
+            decoder: Utf16Decoder::default(),
             plain: Tail::default(),
             line: Vec::new(),
             is_over_long: false,
@@ -120,6 +124,11 @@ impl Reader {
 
     /// Reads the next piece of the output, which may end anywhere.
     pub fn push(&mut self, bytes: &[u8]) {
+        let decoded = self.decoder.push(bytes);
+        self.push_decoded(&decoded);
+    }
+
+    fn push_decoded(&mut self, bytes: &[u8]) {
         match &mut self.mode {
             ReaderMode::Text(tail) | ReaderMode::Unknown(tail) => tail.push(bytes),
             ReaderMode::Detecting(detecting) => {
@@ -210,6 +219,8 @@ impl Reader {
 
     /// Returns the transcript; the output so far is complete.
     pub fn finish(mut self) -> Transcript {
+        let rest = self.decoder.finish();
+        self.push_decoded(&rest);
         if let ReaderMode::Detecting(detecting) = &mut self.mode {
             let format = detecting.at_end();
             self.decide(format);
@@ -217,7 +228,7 @@ impl Reader {
         if let Some(lines) = self.exported() {
             self.mode = ReaderMode::of(Format::Opencode);
             (self.line, self.n_lines, self.broken, self.n_more_broken) = (Vec::new(), 0, Vec::new(), 0);
-            self.push(lines.as_bytes());
+            self.push_decoded(lines.as_bytes());
             return self.finish();
         }
         if let ReaderMode::Text(tail) = &mut self.mode
@@ -229,7 +240,7 @@ impl Reader {
                 Printed::Unknown(text) => ReaderMode::Unknown(Tail::of(text, n_dropped)),
                 Printed::Stream(format, text) => {
                     self.mode = ReaderMode::of(format);
-                    self.push(text.as_bytes());
+                    self.push_decoded(text.as_bytes());
                     return self.finish();
                 }
             };
@@ -285,7 +296,7 @@ impl Reader {
     /// Continues in a format that is now known, with the output so far.
     fn decide(&mut self, format: Format) {
         if let ReaderMode::Detecting(detecting) = mem::replace(&mut self.mode, ReaderMode::of(format)) {
-            self.push(&detecting.into_bytes());
+            self.push_decoded(&detecting.into_bytes());
         }
     }
 
@@ -331,8 +342,9 @@ impl Reader {
 
     fn take_line(&mut self, line: &[u8]) {
         self.n_lines += 1;
-        let Ok(line) = std::str::from_utf8(line) else { return self.break_line("it is not UTF-8".to_owned()) };
-        let line = line.trim_start_matches('\u{feff}').trim();
+        let line = decoded(line);
+        let line = repaired_json(line.trim());
+        let line = &*line;
         if line.is_empty() {
             return;
         }

@@ -6,14 +6,15 @@
 use serde_json::value::RawValue;
 
 use super::json::{self, Field, Object};
+use crate::text::repaired_json;
 
 /// How many messages must look like opencode's for a document to count as its session.
 const ENOUGH: usize = 1;
 
 /// Returns the session as lines of the stream; `None` if the text is not a session.
 pub(super) fn lines(text: &str) -> Option<String> {
-    let text = text.trim_start_matches('\u{feff}').trim();
-    let session = json::event(text).ok()?;
+    let text = repaired_json(text.trim_start_matches('\u{feff}').trim());
+    let session = json::event(&text).ok()?;
     session.get("info")?;
     let (mut lines, mut n_messages) = (String::new(), 0);
     for message in json::items(session.get("messages")).map(json::object) {

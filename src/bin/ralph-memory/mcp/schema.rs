@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rmcp::model::JsonObject;
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// Returns the schema of a tool's arguments.
 pub(super) fn input<T: JsonSchema>() -> Arc<JsonObject> {
@@ -55,6 +55,48 @@ fn tidy(schema: &mut Value) {
     }
 }
 
+/// Gives arguments the types of a tool's schema where they can mean only one thing: models write numbers and lists as text.
+pub(super) fn fit(arguments: &mut JsonObject, schema: &JsonObject) {
+    let Some(properties) = schema.get("properties").and_then(Value::as_object) else { return };
+    for (name, value) in arguments {
+        if let Some(property) = properties.get(name) {
+            fit_value(value, property);
+        }
+    }
+}
+
+fn fit_value(value: &mut Value, schema: &Value) {
+    let fitted = match (schema["type"].as_str(), &*value) {
+        (Some("array"), Value::String(text)) => {
+            let is_list = text.trim_start().starts_with('[');
+            let listed = || serde_json::from_str(text).ok().filter(Value::is_array);
+            // With a comma it may be one item or several.
+            let alone = || (!text.trim().is_empty() && !text.contains([',', '\n'])).then(|| json!([text.trim()]));
+            if is_list { listed() } else { alone() }
+        }
+        (Some("string"), Value::Number(number)) => Some(number.to_string().into()),
+        (Some("boolean"), Value::String(text)) => text.trim().to_lowercase().parse::<bool>().ok().map(Value::from),
+        (Some("integer" | "number"), Value::String(text)) => {
+            serde_json::from_str(text.trim()).ok().filter(Value::is_number)
+        }
+        _ => None,
+    };
+    if let Some(fitted) = fitted {
+        *value = fitted;
+    }
+    match (schema["type"].as_str(), &mut *value) {
+        (Some("array"), Value::Array(items)) => items.iter_mut().for_each(|item| fit_value(item, &schema["items"])),
+        #[expect(clippy::cast_possible_truncation, reason = "it is whole, and of a size at which floats are exact")]
+        (Some("integer"), Value::Number(number)) => {
+            let whole = number.as_f64().filter(|_| number.is_f64()).filter(|number| number.fract() == 0.0);
+            if let Some(whole) = whole.filter(|whole| whole.abs() < 9e15) {
+                *value = (whole as i64).into();
+            }
+        }
+        _ => {}
+    }
+}
+
 /// Returns the hint that lists the arguments.
 pub(super) fn call_with<T: JsonSchema>() -> String {
     let schema = input::<T>();
@@ -69,6 +111,44 @@ pub(super) fn call_with<T: JsonSchema>() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn arguments_that_mean_only_one_thing_are_taken() {
+        let schema = json!({"properties": {
+            "list": {"type": "array", "items": {"type": "string"}}, "count": {"type": "integer"},
+            "share": {"type": "number"}, "is": {"type": "boolean"}, "text": {"type": "string"},
+        }});
+        let rows = [
+            ("list", json!("[\"a\",\"b\"]"), json!(["a", "b"])),
+            ("list", json!(" [\"a\", 2] "), json!(["a", "2"])),
+            ("list", json!("a"), json!(["a"])),
+            ("list", json!(["a", 7]), json!(["a", "7"])),
+            ("list", json!("[]"), json!([])),
+            ("count", json!("3"), json!(3)),
+            ("count", json!(3.0), json!(3)),
+            ("count", json!(" 3.0 "), json!(3)),
+            ("share", json!("0.5"), json!(0.5)),
+            ("is", json!("True"), json!(true)),
+            ("text", json!(12), json!("12")),
+            // These may mean several things, or nothing.
+            ("list", json!("a, b"), json!("a, b")),
+            ("list", json!("[a"), json!("[a")),
+            ("list", json!(""), json!("")),
+            ("list", json!({"a": 1}), json!({"a": 1})),
+            ("count", json!("three"), json!("three")),
+            ("count", json!(3.5), json!(3.5)),
+            ("count", json!(1e300), json!(1e300)),
+            ("is", json!("1"), json!("1")),
+            ("text", json!(["a"]), json!(["a"])),
+            ("text", json!("[1]"), json!("[1]")),
+            ("other", json!("3"), json!("3")),
+        ];
+        for (name, given, expected) in rows {
+            let mut arguments = JsonObject::from_iter([(name.to_owned(), given.clone())]);
+            fit(&mut arguments, schema.as_object().unwrap());
+            assert_eq!(arguments[name], expected, "{name} {given}");
+        }
+    }
 
     #[test]
     fn optional_values_are_not_nullable() {

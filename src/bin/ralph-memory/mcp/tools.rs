@@ -87,6 +87,7 @@ fn within_feature(globals: &Globals, arguments: &mut JsonObject, fills: bool) ->
 
 /// Calls a tool. A failure is reported in the result, where the agent sees it.
 pub(super) fn call(globals: &Globals, tool: &ListedTool, mut arguments: JsonObject) -> CallToolResult {
+    schema::fit(&mut arguments, &tool.tool.input_schema);
     let called =
         within_feature(globals, &mut arguments, tool.of_feature).and_then(|()| (tool.call)(globals, arguments));
     called.unwrap_or_else(|error| CallToolResult::error(vec![ContentBlock::text(refusal::describe(&error))]))

@@ -9,7 +9,7 @@ use std::io::{self, BufRead, Read as _, Write};
 use std::thread;
 use std::time::Duration;
 
-use ralph_memory::text::{escaped_json, repaired_json};
+use ralph_memory::text::{decoded, escaped_json, repaired_json};
 use rmcp::model::{ClientRequest, GetMeta as _, JsonRpcMessage, ProtocolVersion};
 use rmcp::service::{RoleServer, RxJsonRpcMessage, TxJsonRpcMessage, serve_server};
 use rmcp::transport::Transport;
@@ -72,7 +72,7 @@ fn read_all(input: &mut impl BufRead, mut requests: impl AsyncWrite + Unpin, han
     let mut line = Vec::new();
     // A line that cannot be read is also the end: nothing can follow it.
     while let Ok(true) = read_line(input, &mut line) {
-        let line = format!("{}\n", repaired_json(&line));
+        let line = format!("{}\n", repaired_json(&decoded(&line)));
         if handle.block_on(requests.write_all(line.as_bytes())).is_err() {
             return;
         }
