@@ -20,7 +20,18 @@ pub(super) enum Base {
     CodexHome,
     /// `$XDG_CONFIG_HOME`, else `~/.config`.
     ConfigHome,
+    /// The settings of Claude Code that an administrator manages.
+    Managed,
 }
+
+/// The folder of the settings of Claude Code that an administrator manages.
+const MANAGED: &str = if cfg!(target_os = "macos") {
+    "/Library/Application Support/ClaudeCode"
+} else if cfg!(windows) {
+    "C:/Program Files/ClaudeCode"
+} else {
+    "/etc/claude-code"
+};
 
 /// The folders that are given.
 #[derive(Debug, Clone)]
@@ -30,6 +41,7 @@ pub(super) struct Bases {
     claude: Option<PathBuf>,
     codex: Option<PathBuf>,
     config: Option<PathBuf>,
+    pub(super) managed: PathBuf,
 }
 
 /// A file's place: a folder without links, and the path below it, in which nothing that exists is a link.
@@ -61,6 +73,7 @@ impl Bases {
             claude: set("CLAUDE_CONFIG_DIR"),
             codex: set("CODEX_HOME"),
             config: set("XDG_CONFIG_HOME"),
+            managed: MANAGED.into(),
         }
     }
 
@@ -70,6 +83,7 @@ impl Bases {
         let (named, default) = match base {
             Base::Project => return (Some(&self.project), path.to_owned()),
             Base::Home => return (self.home.as_deref(), path.to_owned()),
+            Base::Managed => return (Some(&self.managed), path.to_owned()),
             Base::ClaudeHome => (&self.claude, ".claude"),
             Base::CodexHome => (&self.codex, ".codex"),
             Base::ConfigHome => (&self.config, ".config"),
@@ -89,6 +103,17 @@ impl Bases {
     /// Returns a path as it is named: in the project, from its folder.
     pub(super) fn relative<'a>(&self, path: &'a Path) -> &'a Path {
         path.strip_prefix(&self.project).unwrap_or(path)
+    }
+
+    /// Returns the settings of Claude Code that an administrator manages, in the order in which they are read.
+    pub(super) fn managed_settings(&self) -> Vec<String> {
+        const PARTS: &str = "managed-settings.d";
+        let parts = std::fs::read_dir(self.managed.join(PARTS)).into_iter().flatten().filter_map(Result::ok);
+        let names = parts.filter_map(|part| part.file_name().into_string().ok());
+        let is_part = |name: &String| name.ends_with(".json") && !name.starts_with('.');
+        let mut parts: Vec<String> = names.filter(is_part).map(|name| format!("{PARTS}/{name}")).collect();
+        parts.sort();
+        ["managed-settings.json".to_owned()].into_iter().chain(parts).collect()
     }
 
     /// Returns whether there is something at a path.

@@ -24,10 +24,12 @@ pub(super) struct ClaudeSettings {
     pub(super) enabled_plugin: Option<String>,
     /// The settings that have the hooks, the user's first.
     pub(super) with_hooks: Vec<PathBuf>,
-    /// The settings that switch off all hooks.
-    hooks_disabled: Option<PathBuf>,
+    /// The settings that switch off our hooks, and how.
+    hooks_disabled: Option<(PathBuf, String)>,
     /// The settings that reject the project's server.
     server_disabled: Option<PathBuf>,
+    /// The settings that deny our tools or commands, and how.
+    denied: Option<(PathBuf, String)>,
     /// Whether the tools may be called without a question.
     pub(super) allows_tools: bool,
 }
@@ -39,8 +41,12 @@ impl ClaudeSettings {
             (Base::Project, ".claude/settings.json"),
             (Base::Project, ".claude/settings.local.json"),
         ];
+        let managed = setup.bases.managed_settings();
+        let managed = managed.iter().map(|path| (Base::Managed, path.as_str()));
         let mut found = ClaudeSettings::default();
-        for (base, path) in places {
+        let mut only_managed = None;
+        // The later one overrides the earlier one; what one of them denies is denied.
+        for (base, path) in places.into_iter().chain(managed) {
             let shown = setup.bases.shown(base, path);
             let Some(text) = read(&setup.bases, base, path) else { continue };
             let Ok(settings) = serde_json::from_str::<Value>(split_mark(&text).1) else { continue };
@@ -51,29 +57,57 @@ impl ClaudeSettings {
                 |(name, on): &(&String, &Value)| name.starts_with("ralph-memory@") && **on == Value::Bool(true);
             let own = plugins.into_iter().flatten().find(is_own).map(|(name, _)| name.clone());
             found.enabled_plugin = found.enabled_plugin.or(own);
-            if settings["disableAllHooks"].as_bool() == Some(true) {
-                found.hooks_disabled.get_or_insert_with(|| shown.clone());
+            let because = |reason: &str| Some((shown.clone(), reason.to_owned()));
+            if let Some(is_off) = settings["disableAllHooks"].as_bool() {
+                found.hooks_disabled = because("`disableAllHooks` is set, so no hook runs").filter(|_| is_off);
+            }
+            if let Some(is_on) = settings["allowManagedHooksOnly"].as_bool().filter(|_| base == Base::Managed) {
+                let reason = "`allowManagedHooksOnly` is set, so no other hook runs";
+                only_managed = because(reason).filter(|_| is_on);
+            }
+            if let Some(rule) = texts(&settings["permissions"]["deny"]).into_iter().find(|rule| denies(rule)) {
+                found.denied = because(&format!("`permissions.deny` has `{rule}`, so no agent may call that"));
             }
             if texts(&settings["disabledMcpjsonServers"]).iter().any(|server| server == PROGRAM) {
                 found.server_disabled.get_or_insert_with(|| shown.clone());
             }
             let allowed = texts(&settings["permissions"]["allow"]);
             found.allows_tools |= allowed.iter().any(|tool| [TOOLS, TOOLS_OF_PLUGIN].contains(&tool.as_str()));
+            if base == Base::Managed {
+                continue;
+            }
             let scope = if base == Base::Project { SetupScope::Project } else { SetupScope::User };
             if claude_hooks(scope).iter().any(|hook| hook.compare(Some(&text)).is_there()) {
                 found.with_hooks.push(shown);
             }
         }
+        found.hooks_disabled = found.hooks_disabled.or(only_managed);
         found
     }
 
     /// Returns the settings that switch something off, with the reason why it is not used.
-    pub(super) fn switched_off(&self, scope: SetupScope) -> impl Iterator<Item = (PathBuf, &'static str)> {
+    pub(super) fn switched_off(&self, scope: SetupScope) -> impl Iterator<Item = (PathBuf, String)> {
         let server = self.server_disabled.clone().filter(|_| scope == SetupScope::Project);
-        let server = server.map(|path| (path, "`disabledMcpjsonServers` names the server, so it is not used"));
-        let hooks = self.hooks_disabled.clone().map(|path| (path, "`disableAllHooks` is set, so no hook runs"));
-        server.into_iter().chain(hooks)
+        let reason = "`disabledMcpjsonServers` names the server, so it is not used";
+        let server = server.map(|path| (path, reason.to_owned()));
+        server.into_iter().chain(self.denied.clone()).chain(self.hooks_disabled.clone())
     }
+}
+
+/// Returns whether a rule of permissions is about a tool of the server or a command of the program. A rule about all
+/// commands is about none.
+fn denies(rule: &str) -> bool {
+    let (tool, command) = rule.trim().split_once('(').unwrap_or((rule.trim(), ""));
+    if tool == "Bash" {
+        let program = command.trim_start().strip_prefix(PROGRAM);
+        return program
+            .is_some_and(|rest| !rest.starts_with(|next: char| next.is_alphanumeric() || "-_".contains(next)));
+    }
+    [TOOLS, TOOLS_OF_PLUGIN].into_iter().any(|server| {
+        let is_tool = tool.strip_prefix(server).is_some_and(|rest| rest.is_empty() || rest.starts_with("__"));
+        // `mcp__*`, and `mcp__ralph-*`.
+        is_tool || tool.strip_suffix('*').is_some_and(|start| server.starts_with(start))
+    })
 }
 
 impl Setup {
@@ -138,7 +172,7 @@ impl Setup {
             return Some((doubt.to_owned(), format!("{again}, or remove the plugin")));
         }
         let off = parts().find(|(_, part)| part.is_off).map(|(file, _)| {
-            let reason = "the entry of ralph-memory is there, but it is switched off";
+            let reason = "the entry of ralph-memory is there, but it is switched off".to_owned();
             (self.bases.shown(file.base, self.chosen(file)), reason)
         });
         let (path, reason) = off.or_else(|| settings.switched_off(SetupScope::Project).next())?;
@@ -154,4 +188,86 @@ impl Setup {
 
 fn finding(state: Severity, detail: String, hint: String) -> Problem {
     Problem::new(state, MEMORY_FOLDER, "client", detail, hint)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn settings_of_claude_code_count_by_precedence() {
+        const OFF: &str = r#"{"disableAllHooks": true}"#;
+        const ON: &str = r#"{"disableAllHooks": false}"#;
+        const ONLY: &str = r#"{"allowManagedHooksOnly": true}"#;
+        let (user, project, local) =
+            ("home/.claude/settings.json", ".claude/settings.json", ".claude/settings.local.json");
+        let (managed, first, last) =
+            ("etc/managed-settings.json", "etc/managed-settings.d/10.json", "etc/managed-settings.d/20.json");
+        let deny = |rule: &str| format!("{{\"permissions\": {{\"deny\": [\"Read(./.env)\", \"{rule}\"]}}}}");
+        let check = |files: &[(&str, &str)], expected: Option<(&str, &str)>| {
+            let folder = tempfile::tempdir().unwrap();
+            let root = folder.path().canonicalize().unwrap();
+            for (path, text) in [(user, "{}")].iter().chain(files) {
+                fs::create_dir_all(root.join(path).parent().unwrap()).unwrap();
+                fs::write(root.join(path), text).unwrap();
+            }
+            let home = root.join("home");
+            let mut setup =
+                Setup::new(&root, &root.join("ralph-memory"), &|name| (name == "HOME").then(|| home.clone().into()));
+            setup.bases.managed = root.join("etc");
+            let off = ClaudeSettings::read(&setup).switched_off(SetupScope::Project).next();
+            let off = off.map(|(path, reason)| (path.strip_prefix(&root).unwrap().display().to_string(), reason));
+            let found = off.as_ref().map(|(path, reason)| (path.as_str(), reason.as_str()));
+            let is_as_expected = match (found, expected) {
+                (Some((path, reason)), Some((at, part))) => path == at && reason.contains(part),
+                (found, expected) => found.is_none() && expected.is_none(),
+            };
+            assert!(is_as_expected, "{files:?}: {found:?}");
+        };
+        check(&[], None);
+        check(&[(user, OFF)], Some((user, "disableAllHooks")));
+        check(&[(project, OFF)], Some((project, "disableAllHooks")));
+        check(&[(user, OFF), (local, ON)], None);
+        check(&[(user, OFF), (project, ON)], None);
+        check(&[(project, ON), (local, OFF)], Some((local, "disableAllHooks")));
+        check(&[(project, OFF), (local, ON)], None);
+        check(&[(user, ON), (managed, OFF)], Some((managed, "disableAllHooks")));
+        check(&[(local, ON), (managed, OFF)], Some((managed, "disableAllHooks")));
+        check(&[(local, OFF), (managed, ON)], None);
+        check(&[(managed, OFF), (first, ON)], None);
+        check(&[(first, OFF), (last, ON)], None);
+        check(&[(first, ON), (last, OFF)], Some((last, "disableAllHooks")));
+        check(&[(managed, ONLY)], Some((managed, "allowManagedHooksOnly")));
+        check(&[(first, ONLY)], Some((first, "allowManagedHooksOnly")));
+        check(&[(user, ONLY), (local, ONLY)], None);
+        check(&[(managed, r#"{"allowManagedHooksOnly": false}"#)], None);
+        for rule in [
+            "mcp__ralph-memory",
+            "mcp__ralph-memory__*",
+            "mcp__ralph-memory__add_knowledge",
+            "mcp__*",
+            "*",
+            "mcp__plugin_ralph-memory_ralph-memory",
+            "Bash(ralph-memory:*)",
+            "Bash(ralph-memory search *)",
+            "Bash(ralph-memory)",
+        ] {
+            for path in [user, project, local, managed, last] {
+                check(&[(local, "{}"), (path, &deny(rule))], Some((path, rule)));
+            }
+        }
+        for rule in [
+            "mcp__ralph",
+            "mcp__ralph-memory-2",
+            "mcp__other__*",
+            "Bash",
+            "Bash(rm:*)",
+            "Bash(ralph-memory-old:*)",
+            "Read(ralph-memory)",
+        ] {
+            check(&[(user, &deny(rule))], None);
+        }
+    }
 }
