@@ -2,11 +2,17 @@
 //!
 //! It reads no file. A box's mark is the one byte that a tick changes.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
 use crate::context::Task;
+use crate::text::shorten;
+
+/// How many lines that are no boxes are named, and how much of each is shown, in characters.
+const MAX_ODD: usize = 10;
+const MAX_SHOWN: usize = 60;
 
 /// A box of a checklist.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,6 +54,51 @@ struct OpenItem {
     mark: Option<(bool, usize)>,
     /// The places of the boxes in it.
     inner: Vec<Range<usize>>,
+}
+
+/// Returns the first lines that look like boxes and are neither open nor ticked, with their numbers: `- [~]`, `- []`, `-[ ]`,
+/// `- [ ]x`. `items` are the boxes of the text.
+pub(super) fn odd_boxes(text: &str, items: &[ChecklistItem]) -> Vec<String> {
+    // A text in code, a quotation or a comment is none of the checklist.
+    let mut others: Vec<Range<usize>> = Vec::new();
+    for (event, range) in Parser::new_ext(text, Options::ENABLE_TASKLISTS).into_offset_iter() {
+        let is_other = matches!(
+            event,
+            Event::Start(Tag::CodeBlock(_) | Tag::BlockQuote(_) | Tag::HtmlBlock)
+                | Event::Code(_)
+                | Event::InlineHtml(_)
+        );
+        others.extend(is_other.then_some(range));
+    }
+    let boxes: HashSet<usize> = items.iter().map(|item| item.line).collect();
+    let (mut odd, mut start, mut from) = (Vec::new(), 0, 0);
+    for (at, line) in text.split_inclusive('\n').enumerate() {
+        let bracket = line.find('[').map_or(start, |bracket| start + bracket);
+        while others.get(from).is_some_and(|other| other.end <= bracket) {
+            from += 1;
+        }
+        let is_other = others.get(from).is_some_and(|other| other.contains(&bracket));
+        if !is_other && is_like_a_box(line.trim()) && !boxes.contains(&(at + 1)) {
+            odd.push(format!("line {}: {}", at + 1, shorten(line.trim(), MAX_SHOWN)));
+        }
+        start += line.len();
+    }
+    odd.truncate(MAX_ODD);
+    odd
+}
+
+/// Returns whether a line begins like a box, with or without the mark of a list, and whatever is in its brackets: nothing,
+/// white space, `x` or a symbol. `[1]` is a note, `[a](b)` a link.
+fn is_like_a_box(line: &str) -> bool {
+    let bare = line.trim_start_matches(|mark: char| mark.is_ascii_digit() || ".)-*+•–— \t".contains(mark));
+    let Some((inside, rest)) = bare.strip_prefix('[').and_then(|box_| box_.split_once(']')) else { return false };
+    let is_marked = bare.len() < line.len();
+    let is_mark = match inside.trim() {
+        "" => is_marked || !inside.is_empty(),
+        "x" | "X" => true,
+        other => is_marked && other.chars().count() == 1 && !other.chars().all(char::is_numeric),
+    };
+    is_mark && !rest.starts_with(['(', '[', ':'])
 }
 
 /// Returns the boxes of a text in the order of work: nested boxes come before their parent, which is done when they
@@ -175,6 +226,59 @@ mod tests {
         check("- [ ]\n- [ ] \n", &[]);
         check("- [ ] one\n\n  ```\n  - [ ] code\n  ```\n", &["-1:one:```|- [ ] code|```"]);
         check("", &[]);
+    }
+
+    #[test]
+    fn what_is_almost_a_box_is_named() {
+        let check = |text: &str, expected: &[usize]| {
+            let odd = odd_boxes(text, &items(text));
+            let lines: Vec<usize> = odd.iter().map(|odd| odd[5..odd.find(':').unwrap()].parse().unwrap()).collect();
+            assert_eq!(lines, expected, "{text} {odd:?}");
+        };
+        for odd in [
+            "- [~] half",
+            "- [/] half",
+            "- [-] half",
+            "- [>] later",
+            "- [?] half",
+            "- [✓] done",
+            "- [] no",
+            "-[ ] no",
+            "*[x] no",
+            "- [ ]no",
+            "- [x]no",
+            "- [  ] two",
+            "1. [~] half",
+            "2) [] no",
+            "1.[ ] no",
+            "[ ] no mark",
+            "• [ ] no",
+            "- [ ]",
+            "- [d] done",
+            "  - [~] deep",
+            "-\t[]\tno",
+        ] {
+            check(&format!("- [x] one\n\n{odd}\n"), &[3]);
+        }
+        for other in [
+            "- [x] two",
+            "- [ ] two",
+            "- [a](b) link",
+            "- [a][b] link",
+            "- [1] note",
+            "[x]: y",
+            "- `[~]` code",
+            "> - [~] said",
+            "<!-- - [~] remark -->",
+            "<!--\n- [~] remark\n-->",
+            "```\n- [~] code\n```",
+            "    - [~] code",
+            "- [two] words",
+            "a [~] b",
+        ] {
+            check(&format!("# List\n\n{other}\n"), &[]);
+        }
+        check("- [~] a\n- [ ] b\n- [] c\n", &[1, 3]);
     }
 
     #[test]

@@ -8,7 +8,7 @@ mod items;
 use std::io;
 use std::path::Path;
 
-use self::items::items;
+use self::items::{items, odd_boxes};
 use crate::error::{Error, Result};
 use crate::store::{Folder, Unreadable, parent_of};
 
@@ -19,14 +19,25 @@ const MAX_BYTES: usize = 1024 * 1024;
 /// How often a tick is retried if the file was changed in the meantime.
 const MAX_TRIES: usize = 5;
 
-/// Returns the first open box of the checklist; `None` if all are ticked.
+/// Returns the lines of the checklist that look like boxes and are none.
+pub(super) fn odd(path: &Path) -> Result<Vec<String>> {
+    Ok(Checklist::read(path)?.odd)
+}
+
+/// Returns the first open box of the checklist; `None` if all are ticked. A line that looks like a box and is none is not
+/// ticked.
 pub(super) fn next(path: &Path) -> Result<Option<ChecklistItem>> {
     let file = Checklist::read(path)?;
+    let open = file.items.iter().find(|item| !item.is_ticked);
+    if open.is_none() && !file.odd.is_empty() {
+        let message = format!("not every box of `{}` is ticked: {}", path.display(), file.odd.join("; "));
+        return Err(Error::unusable(message, "an open box is `- [ ] `, a ticked one `- [x] `, each with a text"));
+    }
     if file.items.is_empty() {
         let message = format!("there are no boxes in `{}`", path.display());
         return Err(Error::unusable(message, "a checklist has lines like `- [ ] Speed up the catalog scan`"));
     }
-    Ok(file.items.into_iter().find(|item| !item.is_ticked))
+    Ok(open.cloned())
 }
 
 /// Ticks or unticks a box. A box that has moved is found by its text. If the box cannot be changed, returns the reason.
@@ -71,6 +82,7 @@ struct Checklist {
     name: String,
     bytes: Vec<u8>,
     items: Vec<ChecklistItem>,
+    odd: Vec<String>,
 }
 
 impl Checklist {
@@ -99,7 +111,8 @@ impl Checklist {
         }
         let text = std::str::from_utf8(&bytes).map_err(|_| refuse("is not UTF-8"))?;
         let items = items(text);
-        Ok(Checklist { folder, name, bytes, items })
+        let odd = odd_boxes(text.trim_start_matches('\u{feff}'), &items);
+        Ok(Checklist { folder, name, bytes, items, odd })
     }
 
     /// Replaces the bytes that were read. `false` means that they are no longer there. `path` is what the caller calls it.

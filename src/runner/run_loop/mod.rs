@@ -55,6 +55,11 @@ impl<'a> RunLoop<'a> {
 
     /// Runs one attempt after the other.
     pub(super) fn run(&mut self, progress: &mut RunProgress, io: &mut dyn RunIo) -> Result<RunEnd> {
+        if let Assignment::Checklist { path, .. } = self.assignment {
+            for odd in checklist::odd(path)? {
+                io.event(RunEvent::Warning(&format!("this is neither an open nor a ticked box: {odd}")));
+            }
+        }
         loop {
             if self.options.interrupt.is_raised() {
                 return Ok(RunEnd::Interrupted);
@@ -153,7 +158,7 @@ impl<'a> RunLoop<'a> {
         self.live.end();
         let allowed = &self.memory.settings().allowed_secrets;
         let reason = reason(&report, &recorded, allowed);
-        self.trouble.note(&report, (recorded.outcome, reason.as_deref()), allowed, self.memory.workspace.now());
+        self.trouble.note(&report, (&recorded.attempt.head, reason.as_deref()), allowed, self.memory.workspace.now());
         let head = &recorded.attempt.head;
         let ended = RunAttempt {
             number: attempt.number,
