@@ -1,8 +1,12 @@
 //! The progress of a run, as text for the next prompt.
 //!
-//! Every attempt begins with an empty context, so it gets a report of the attempts before it: [`text`] replaces
-//! `{{progress}}` in a prompt template. The report is the output of the verification command, because a model cannot
-//! argue with an exit status. Pure: it is computed from the journal alone, so it is the same after a crash.
+//! Every attempt begins with an empty context, so it gets a report of the attempts before it: a [`ProgressStrategy`]
+//! writes what replaces `{{progress}}` in a prompt template. The report is the output of the verification command, because
+//! a model cannot argue with an exit status. Pure: it is computed from the journal alone, so it is the same after a crash.
+
+use std::collections::VecDeque;
+use std::fmt::Debug;
+use std::sync::{Arc, Mutex};
 
 use serde::Serialize;
 
@@ -19,38 +23,243 @@ const ERROR_LINE: usize = 200;
 /// How much of an output is summarised, in characters.
 const SUMMED_UP: usize = 8_000;
 
-/// An attempt in [`ProgressKind::StructuredLog`].
+/// An attempt in a [`StructuredLogProgress`].
 #[derive(Serialize)]
 struct Logged<'a> {
     iteration: u32,
     exit_code: i32,
     duration_ms: u64,
-    files_changed: Vec<&'a str>,
+    files_changed: &'a [String],
     error_summary: String,
 }
 
-/// Returns the report of the newest verified attempts, at most `most`, oldest first, with report elements defused;
-/// empty if there are none. It has at most the last `characters` of each output.
-pub(crate) fn text(kind: ProgressKind, (most, characters): (usize, usize), attempts: &[Attempt]) -> String {
-    let verified = attempts.iter().filter_map(|attempt| Some((attempt, attempt.head.validation.as_ref()?)));
-    let mut newest: Vec<(&Attempt, &Validation)> = verified.rev().take(most).collect();
-    newest.reverse();
-    if newest.is_empty() {
-        return String::new();
+/// A verified attempt of a run.
+///
+/// ```
+/// use ralph_memory::runner::{IterationContext, ProgressStrategy, SystemCapturedProgress};
+/// let mut progress = SystemCapturedProgress::with_limits(5, 500);
+/// let (exit_code, output) = (1, "test login ... FAILED".to_owned());
+/// progress.record(&IterationContext { iteration: 3, exit_code, output, ..IterationContext::default() });
+/// assert!(progress.get_progress().starts_with("## Iteration 3\n"));
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct IterationContext {
+    /// Its number in the run, from 1.
+    pub iteration: u32,
+    /// The command that verified it.
+    pub validation_command: String,
+    /// The exit status of that command.
+    pub exit_code: i32,
+    /// What the command printed, without secrets.
+    pub output: String,
+    /// How long it took, in milliseconds.
+    pub duration_ms: u64,
+    /// The files that the attempt created or changed.
+    pub files_changed: Vec<String>,
+    /// A model's summary of the attempt; empty if there is none.
+    pub summary: String,
+}
+
+/// How the attempts of a run become the progress in the next prompt.
+///
+/// ```
+/// use ralph_memory::Memory;
+/// use ralph_memory::runner::{IterationContext, ProgressStrategy};
+///
+/// #[derive(Debug, Default)]
+/// struct ExitCodes(Vec<i32>);
+///
+/// impl ProgressStrategy for ExitCodes {
+///     fn record(&mut self, context: &IterationContext) -> String {
+///         self.0.push(context.exit_code);
+///         context.exit_code.to_string()
+///     }
+///     fn get_progress(&self) -> String {
+///         self.0.iter().map(|code| format!("{code}\n")).collect()
+///     }
+///     fn clear(&mut self) {
+///         self.0.clear();
+///     }
+///     fn len(&self) -> usize {
+///         self.0.len()
+///     }
+/// }
+/// # let folder = tempfile::tempdir()?;
+/// # Memory::init(folder.path())?;
+/// # let memory = Memory::open(folder.path())?;
+/// assert_eq!(memory.progress("run-1", &mut ExitCodes::default()), "");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub trait ProgressStrategy: Debug + Send {
+    /// Adds an attempt, and returns its part of the progress.
+    fn record(&mut self, context: &IterationContext) -> String;
+
+    /// Returns the progress, oldest attempt first; empty if there is none.
+    fn get_progress(&self) -> String;
+
+    /// Forgets all attempts.
+    fn clear(&mut self);
+
+    /// Returns how many attempts the progress covers.
+    fn len(&self) -> usize;
+
+    /// Returns whether it covers none.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
     }
-    let outputs = || newest.iter().map(|(attempt, ran)| captured(attempt, ran, characters)).collect::<String>();
-    let summaries = || newest.iter().map(|(attempt, ran)| summed_up(attempt, ran)).collect::<String>();
-    // File names and output may come from anywhere.
-    for_terminal(&defuse(&match kind {
-        ProgressKind::SystemCaptured => outputs(),
-        ProgressKind::StructuredLog => {
-            let logged: Vec<Logged<'_>> = newest.iter().map(|(attempt, ran)| logged(attempt, ran)).collect();
-            // Numbers, texts and lists of texts can always be serialised.
-            serde_json::to_string_pretty(&logged).unwrap_or_default()
+
+    /// Returns whether it uses summaries, which a command has to write.
+    fn needs_summary(&self) -> bool {
+        false
+    }
+}
+
+/// Declares the strategies: the word for each, what it says of an attempt, in two parts, and how it puts all parts
+/// together.
+macro_rules! strategies {
+    ($($(#[$doc:meta])* $name:ident = $kind:ident: $of_attempt:expr, $of_all:expr;)*) => {
+        $(
+            $(#[$doc])*
+            #[derive(Debug, Clone)]
+            pub struct $name {
+                attempts: VecDeque<[String; 2]>,
+                most: usize,
+                characters: usize,
+            }
+
+            impl $name {
+                /// Returns one that covers so many of the newest attempts, with so many characters of each output.
+                pub fn with_limits(max_entries: usize, max_output_chars: usize) -> $name {
+                    $name { attempts: VecDeque::new(), most: max_entries, characters: max_output_chars }
+                }
+            }
+
+            impl ProgressStrategy for $name {
+                fn record(&mut self, context: &IterationContext) -> String {
+                    let parts: [String; 2] = $of_attempt(context, self.characters);
+                    let text = parts.concat();
+                    self.attempts.push_back(parts);
+                    if self.attempts.len() > self.most {
+                        self.attempts.pop_front();
+                    }
+                    text
+                }
+
+                fn get_progress(&self) -> String {
+                    let part = |at: usize| -> Vec<&str> { self.attempts.iter().map(|parts| parts[at].as_str()).collect() };
+                    if self.is_empty() { String::new() } else { $of_all(&part(0), &part(1)) }
+                }
+
+                fn clear(&mut self) {
+                    self.attempts.clear();
+                }
+
+                fn len(&self) -> usize {
+                    self.attempts.len()
+                }
+
+                fn needs_summary(&self) -> bool {
+                    matches!(ProgressKind::$kind, ProgressKind::LlmSummarized | ProgressKind::Hybrid)
+                }
+            }
+        )*
+
+        impl ProgressKind {
+            /// Returns the strategy of this name, with its limits: attempts, and characters of each output.
+            pub fn strategy(self, max_entries: usize, max_output_chars: usize) -> Arc<Mutex<dyn ProgressStrategy>> {
+                match self {
+                    $(ProgressKind::$kind => {
+                        Arc::new(Mutex::new($name::with_limits(max_entries, max_output_chars)))
+                    })*
+                }
+            }
         }
-        ProgressKind::LlmSummarized => summaries(),
-        ProgressKind::Hybrid => format!("## Summary\n{}\n## Raw Output\n{}", summaries(), outputs()),
-    }))
+    };
+}
+
+strategies! {
+    /// What the command printed, as it is.
+    SystemCapturedProgress = SystemCaptured: |context, most| [captured(context, most), String::new()], joined;
+    /// A JSON object for each attempt.
+    StructuredLogProgress = StructuredLog: |context, _| [logged(context), String::new()], listed;
+    /// A model's summary of each attempt, or the most telling line of its output.
+    LlmSummarizedProgress = LlmSummarized: |context, _| [summed_up(context), String::new()], joined;
+    /// The summaries, then what the command printed.
+    HybridProgress = Hybrid: |context, most| [summed_up(context), captured(context, most)], with_headings;
+}
+
+fn joined(parts: &[&str], _: &[&str]) -> String {
+    parts.concat()
+}
+
+fn with_headings(summaries: &[&str], outputs: &[&str]) -> String {
+    format!("## Summary\n{}\n## Raw Output\n{}", summaries.concat(), outputs.concat())
+}
+
+fn listed(objects: &[&str], _: &[&str]) -> String {
+    format!("[\n  {}\n]", objects.join(",\n").replace('\n', "\n  "))
+}
+
+/// Returns what a strategy says of the verified attempts among these, oldest first, with report elements defused.
+pub(crate) fn text(strategy: &mut dyn ProgressStrategy, attempts: &[Attempt]) -> String {
+    strategy.clear();
+    for attempt in attempts {
+        let Some(ran) = &attempt.head.validation else { continue };
+        let files = &attempt.head.files;
+        strategy.record(&IterationContext {
+            iteration: attempt.head.iteration,
+            validation_command: ran.command.clone(),
+            exit_code: ran.exit_code,
+            output: attempt.sections.validation_output.clone(),
+            duration_ms: ran.duration_ms,
+            files_changed: files.created.iter().chain(&files.modified).cloned().collect(),
+            summary: attempt.sections.progress.clone(),
+        });
+    }
+    // File names and output may come from anywhere.
+    for_terminal(&defuse(&strategy.get_progress()))
+}
+
+/// Returns an attempt's unchanged output.
+fn captured(context: &IterationContext, characters: usize) -> String {
+    let output = end_of(&context.output, characters);
+    // No output can close the fence around it.
+    let longest = output.split(|mark| mark != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(longest.max(2) + 1);
+    format!(
+        "## Iteration {}\n**Command:** `{}`\n**Exit code:** {}\n**Duration:** {}ms\n**Files changed:** {}\n**Output:**\n{fence}\n{output}\n{fence}\n\n",
+        context.iteration,
+        context.validation_command,
+        context.exit_code,
+        context.duration_ms,
+        list(&context.files_changed),
+    )
+}
+
+/// Returns an attempt's object.
+fn logged(context: &IterationContext) -> String {
+    let IterationContext { iteration, exit_code, duration_ms, files_changed, output, .. } = context;
+    let error_summary = if *exit_code == 0 { String::new() } else { error_line(output) };
+    // Numbers, texts and lists of texts can always be serialised.
+    serde_json::to_string_pretty(&Logged {
+        iteration: *iteration,
+        exit_code: *exit_code,
+        duration_ms: *duration_ms,
+        files_changed,
+        error_summary,
+    })
+    .unwrap_or_default()
+}
+
+/// Returns an attempt's summary, or one from the output of the command if it has no summary.
+fn summed_up(context: &IterationContext) -> String {
+    let plain = || {
+        let line = error_line(&context.output);
+        let said = if line.is_empty() { String::new() } else { format!(": {line}") };
+        format!("`{}` exited with {}{said}", context.validation_command, context.exit_code)
+    };
+    let summary = Some(context.summary.trim()).filter(|summary| !summary.is_empty());
+    format!("Iteration {}: {}\n", context.iteration, summary.map_or_else(plain, str::to_owned))
 }
 
 /// Returns the prompt for a model that summarises an attempt.
@@ -63,50 +272,6 @@ pub(crate) fn summary_prompt(number: u32, (ran, output): (&Validation, &str), fi
         list(files_changed),
         end_of(output, SUMMED_UP)
     )
-}
-
-/// Returns an attempt's unchanged output: see [`ProgressKind::SystemCaptured`].
-fn captured(attempt: &Attempt, ran: &Validation, characters: usize) -> String {
-    let output = end_of(&attempt.sections.validation_output, characters);
-    // No output can close the fence around it.
-    let longest = output.split(|mark| mark != '`').map(str::len).max().unwrap_or(0);
-    let fence = "`".repeat(longest.max(2) + 1);
-    format!(
-        "## Iteration {}\n**Command:** `{}`\n**Exit code:** {}\n**Duration:** {}ms\n**Files changed:** {}\n**Output:**\n{fence}\n{output}\n{fence}\n\n",
-        attempt.head.iteration,
-        ran.command,
-        ran.exit_code,
-        ran.duration_ms,
-        list(&files_changed(attempt)),
-    )
-}
-
-/// Returns an attempt's object: see [`ProgressKind::StructuredLog`].
-fn logged<'a>(attempt: &'a Attempt, ran: &Validation) -> Logged<'a> {
-    Logged {
-        iteration: attempt.head.iteration,
-        exit_code: ran.exit_code,
-        duration_ms: ran.duration_ms,
-        files_changed: files_changed(attempt),
-        error_summary: if ran.exit_code == 0 { String::new() } else { error_line(attempt) },
-    }
-}
-
-/// Returns an attempt's summary, or one from the output of the command if it has no summary: see
-/// [`ProgressKind::LlmSummarized`].
-fn summed_up(attempt: &Attempt, ran: &Validation) -> String {
-    let plain = || {
-        let line = error_line(attempt);
-        let said = if line.is_empty() { String::new() } else { format!(": {line}") };
-        format!("`{}` exited with {}{said}", ran.command, ran.exit_code)
-    };
-    let summary = Some(attempt.sections.progress.trim()).filter(|summary| !summary.is_empty());
-    format!("Iteration {}: {}\n", attempt.head.iteration, summary.map_or_else(plain, str::to_owned))
-}
-
-fn files_changed(attempt: &Attempt) -> Vec<&str> {
-    let files = &attempt.head.files;
-    files.created.iter().chain(&files.modified).map(String::as_str).collect()
 }
 
 fn list(files: &[impl std::borrow::Borrow<str>]) -> String {
@@ -124,9 +289,9 @@ fn end_of(output: &str, characters: usize) -> String {
     format!("{TRUNCATED}\n{}", output[start..].trim_start())
 }
 
-/// Returns the first line of an attempt's output that looks like an error, or else the last line with text.
-fn error_line(attempt: &Attempt) -> String {
-    let lines = || attempt.sections.validation_output.lines().map(str::trim).filter(|line| !line.is_empty());
+/// Returns the first line of an output that looks like an error, or else the last line with text.
+fn error_line(output: &str) -> String {
+    let lines = || output.lines().map(str::trim).filter(|line| !line.is_empty());
     let is_error = |line: &&str| {
         let line = line.to_lowercase();
         ["error", "fail", "panic", "exception", "fatal"].iter().any(|word| line.contains(word))
@@ -158,7 +323,11 @@ mod tests {
     }
 
     fn of(kind: ProgressKind, attempts: &[Attempt]) -> String {
-        text(kind, (5, 500), attempts)
+        limited(kind, (5, 500), attempts)
+    }
+
+    fn limited(kind: ProgressKind, (entries, characters): (usize, usize), attempts: &[Attempt]) -> String {
+        text(&mut *kind.strategy(entries, characters).lock().unwrap(), attempts)
     }
 
     #[test]
@@ -180,7 +349,7 @@ mod tests {
             let text = of(kind, &[said.clone()]);
             assert!(
                 !text.is_empty()
-                    && crate::agent_output::elements::tokens(&text.replace("```", ""))
+                    && crate::agent_output::elements::tokens(&text.replace("```", ""), true)
                         == crate::agent_output::elements::Tokens::default(),
                 "{text}"
             );
@@ -202,7 +371,7 @@ mod tests {
             (1..=5).map(|number| verified(number, 1, &format!("output {number} failed"))).collect();
         for &kind in ProgressKind::ALL {
             assert_eq!(of(kind, &[]), "");
-            let text = text(kind, (3, 100), &attempts);
+            let text = limited(kind, (3, 100), &attempts);
             assert!(!text.contains("output 2") && text.contains("output 3") && text.contains("output 5"), "{text}");
         }
         // An attempt without verification is not reported.

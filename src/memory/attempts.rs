@@ -9,7 +9,7 @@ use crate::entry::Author;
 use crate::error::Result;
 use crate::journal::history::Report;
 #[cfg(feature = "runner")]
-use crate::journal::progress::{self, ProgressKind};
+use crate::journal::progress::{self, ProgressStrategy};
 use crate::recording::{self, KeptAttempt, OpenAttempt, Recorded};
 use crate::sessions::{self, HookAnswer, HookCall};
 
@@ -245,14 +245,13 @@ impl Memory {
         recording::record_attempt(&self.workspace, &self.semantic, &self.state_folders, task, run, report)
     }
 
-    /// Returns what the run's verified iterations so far have come to, for the next prompt: as many iterations, and as
-    /// much of each, as the settings `progress.entries` and `progress.characters` say. Empty if none was verified.
-    /// The kinds with summaries take them from the [`Sections`](crate::entry::Sections) of each attempt.
+    /// Returns what a strategy says of the run's verified iterations so far, for the next prompt. Empty if none was
+    /// verified. Summaries come from the [`Sections`](crate::entry::Sections) of each attempt.
     ///
     /// ```
     /// use ralph_memory::entry::{Sections, Validation};
     /// use ralph_memory::memory::Report;
-    /// use ralph_memory::settings::ProgressKind;
+    /// use ralph_memory::runner::LlmSummarizedProgress;
     /// use ralph_memory::{Memory, Task};
     /// # let folder = tempfile::tempdir()?;
     /// # let root = folder.path();
@@ -263,15 +262,14 @@ impl Memory {
     /// let validation = Some(Validation { command: "isort --check".into(), exit_code: 1, duration_ms: 80 });
     /// let sections = Sections { validation_output: "2 files would change".into(), ..Sections::default() };
     /// memory.finish(&attempt, &Report { validation, sections, ..Report::default() })?;
-    /// let progress = memory.progress(&run.id, ProgressKind::LlmSummarized);
+    /// let progress = memory.progress(&run.id, &mut LlmSummarizedProgress::with_limits(5, 500));
     /// assert_eq!(progress, "Iteration 1: `isort --check` exited with 1: 2 files would change\n");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[cfg(feature = "runner")]
-    pub fn progress(&self, run_id: &str, kind: ProgressKind) -> String {
+    pub fn progress(&self, run_id: &str, strategy: &mut dyn ProgressStrategy) -> String {
         let attempts: Vec<_> = self.attempts_of_run(run_id).into_iter().map(|(_, attempt)| attempt).collect();
-        let settings = self.settings();
-        progress::text(kind, (settings.progress_entries, settings.progress_characters), &attempts)
+        progress::text(strategy, &attempts)
     }
 
     /// Returns the files that an attempt has created or changed so far, according to git and the agent's tools.

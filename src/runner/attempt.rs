@@ -4,6 +4,7 @@
 //! report has every other error.
 
 use std::collections::BTreeMap;
+use std::sync::PoisonError;
 
 use super::agent_log::AgentLogFile;
 use super::client::{MODEL_VARIABLE, no_command, not_found};
@@ -157,12 +158,13 @@ impl RunningAttempt<'_, '_> {
     /// Returns the prompt, and adds the values that a template can name.
     fn prompt(&self, has_tools: bool, values: &mut BTreeMap<&'static str, String>) -> Result<String> {
         let tools = if has_tools { TOOLS } else { "" };
+        let mut progress = self.options.progress.lock().unwrap_or_else(PoisonError::into_inner);
         let (assignment, context) = self.attempt.context.split_at(self.attempt.notes_start);
         values.extend([
             ("task", format!("{}\n", assignment.trim_end())),
             ("task_title", self.task.title.clone()),
             ("context", format!("{context}{tools}")),
-            ("progress", self.memory.progress(&self.attempt.run_id, self.options.progress)),
+            ("progress", self.memory.progress(&self.attempt.run_id, &mut *progress)),
         ]);
         self.options.template.as_ref().map_or_else(|| Ok(prompt(values)), |template| template.prompt(values))
     }

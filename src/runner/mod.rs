@@ -58,6 +58,11 @@ use self::run_loop::RunLoop;
 use crate::error::Result;
 use crate::memory::Memory;
 
+pub use crate::journal::progress::{
+    HybridProgress, IterationContext, LlmSummarizedProgress, ProgressStrategy, StructuredLogProgress,
+    SystemCapturedProgress,
+};
+
 pub use self::command::CommandLine;
 pub use self::interrupt::Interrupt;
 pub use self::io::{RunEvent, RunIo};

@@ -1,6 +1,7 @@
 //! What a run is given, and how it can end: plain data.
 
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use super::agent_log::AgentLog;
@@ -10,8 +11,9 @@ use super::process::GRACE;
 use super::template::PromptTemplate;
 use crate::agent_output::transcript::Format;
 use crate::context::Task;
-use crate::journal::progress::ProgressKind;
+use crate::journal::progress::ProgressStrategy;
 use crate::memory::Run;
+use crate::settings::Settings;
 
 /// What to run, and how often.
 ///
@@ -64,8 +66,8 @@ pub struct RunOptions {
     pub format: Format,
     /// Whether what the agent does is reported as [`RunEvent::Agent`](super::RunEvent::Agent).
     pub reports_agent: bool,
-    /// How prompts describe the progress of the run.
-    pub progress: ProgressKind,
+    /// How prompts describe the progress of the run: [`ProgressKind::strategy`](crate::settings::ProgressKind::strategy), or one of your own.
+    pub progress: Arc<Mutex<dyn ProgressStrategy>>,
     /// Stops the run.
     pub interrupt: Interrupt,
 }
@@ -73,6 +75,7 @@ pub struct RunOptions {
 impl RunOptions {
     /// Returns options with this agent and no limits.
     pub fn new(agent: CommandLine) -> RunOptions {
+        let settings = Settings::default();
         RunOptions {
             agent,
             server: Vec::new(),
@@ -91,7 +94,7 @@ impl RunOptions {
             log: None,
             format: Format::Auto,
             reports_agent: false,
-            progress: ProgressKind::default(),
+            progress: settings.progress.strategy(settings.progress_entries, settings.progress_characters),
             interrupt: Interrupt::default(),
         }
     }
@@ -158,11 +161,11 @@ pub enum RunEnd {
     Done,
     /// It reached a limit.
     Limit(RunLimit),
-    /// The agent ended with an error three times in a row, each time in less than ten seconds: what happened, in a
-    /// sentence that has what it printed last.
+    /// The agent ended with an error three times in a row, each time in less than ten seconds, or ten times in a row:
+    /// what happened, in a sentence that has what it printed last.
     Crashing(String),
-    /// The agent's account is at its limit: what happened, with the line that the client printed, which may name the
-    /// time when the limit ends.
+    /// The agent's account is at its limit, refused or without money: what happened, with the line that the client
+    /// printed, which may name the time when the limit ends.
     UsageLimit(String),
     /// A task is done, and its box could not be ticked, for this reason. What follows it is not begun:
     /// it would be the same task again.

@@ -2,6 +2,8 @@
 //!
 //! It reads what the attempt did and what verified it, and writes a sentence or two for the progress of the run.
 
+use std::sync::PoisonError;
+
 use super::attempt::RunningAttempt;
 use super::process;
 use super::report::AgentReport;
@@ -11,9 +13,8 @@ use crate::journal::progress::summary_prompt;
 impl RunningAttempt<'_, '_> {
     /// Returns a summary of the attempt, where one is wanted and could be made.
     pub(super) fn summary(&self, report: &AgentReport) -> String {
-        let Some(summarize) = self.options.summarize.as_ref().filter(|_| self.options.progress.needs_summary()) else {
-            return String::new();
-        };
+        let needs_summary = self.options.progress.lock().unwrap_or_else(PoisonError::into_inner).needs_summary();
+        let Some(summarize) = self.options.summarize.as_ref().filter(|_| needs_summary) else { return String::new() };
         // A summary may take minutes, too.
         self.keep(report);
         let Some(validation) = &report.validation else { return String::new() };

@@ -12,7 +12,7 @@ choice! {
     /// ```
     #[derive(Default)]
     pub enum Strategy {
-        /// Always the same model.
+        /// The middle one, whatever the task did.
         Fixed = "fixed",
         /// The middle one; the cheapest while the run goes well; the strongest after two failures.
         #[default]
@@ -31,7 +31,6 @@ choice! {
     /// use ralph_memory::settings::ProgressKind;
     /// let words: Vec<&str> = ProgressKind::ALL.iter().map(|kind| kind.as_str()).collect();
     /// assert_eq!(words, ["system-captured", "structured-log", "llm-summarized", "hybrid"]);
-    /// assert!(ProgressKind::Hybrid.needs_summary() && !ProgressKind::default().needs_summary());
     /// ```
     #[derive(Default)]
     pub enum ProgressKind {
@@ -58,12 +57,5 @@ choice! {
         Reported = "reported",
         /// Also one attempt, read from the transcript, for a session that changed files and reported no attempt.
         Changes = "changes",
-    }
-}
-
-impl ProgressKind {
-    /// Returns whether it needs summaries, which a command has to write.
-    pub fn needs_summary(self) -> bool {
-        matches!(self, ProgressKind::LlmSummarized | ProgressKind::Hybrid)
     }
 }

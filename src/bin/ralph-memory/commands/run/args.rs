@@ -111,6 +111,12 @@ pub(super) struct RunSettings {
     /// the setting `progress.strategy`]
     #[arg(long, value_name = "NAME")]
     pub(super) progress: Option<ProgressKind>,
+    /// The newest attempts that the progress covers [default: the setting `progress.entries`]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = parse::positive::<usize>)]
+    pub(super) progress_entries: Option<usize>,
+    /// The characters of each attempt's output that the progress shows [default: the setting `progress.characters`]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = parse::count::<usize>)]
+    pub(super) progress_characters: Option<usize>,
     /// At most this many attempts; 0 for no limit [default: 10, or the setting `run.max_iterations`]
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = parse::count::<u32>)]
     pub(super) max_iterations: Option<u32>,

@@ -65,7 +65,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &RunArgs) -> anyhow:
     })?;
     let (Assignment::Task(task) | Assignment::Checklist { like: task, .. }) = &mut assignment;
     task.files = project_paths::of_project(&memory, &task.files)?;
-    warn(ui, &memory, &options.agent);
+    warn(ui, &memory, &options);
     let interrupt = activity::interrupt().map_err(|source| Error::Io {
         action: "listen for signals in",
         path: memory.root().to_owned(),
@@ -135,10 +135,15 @@ fn options(memory: &Memory, args: &RunArgs, run: Run, is_known: bool) -> anyhow:
     })?;
     let verify = command("verify", &given.verify, &settings.verify)?;
     let summarize = command("summarize", &given.summarize, &settings.summarize)?;
-    let progress = given.progress.unwrap_or(settings.progress);
-    if progress.needs_summary() && summarize.is_none() {
+    let kind = given.progress.unwrap_or(settings.progress);
+    let progress = kind.strategy(
+        given.progress_entries.unwrap_or(settings.progress_entries),
+        given.progress_characters.unwrap_or(settings.progress_characters),
+    );
+    let needs_summary = progress.lock().is_ok_and(|progress| progress.needs_summary());
+    if needs_summary && summarize.is_none() {
         let hint = "`--summarize COMMAND` names one that reads standard input".to_owned();
-        let message = format!("progress `{}` needs a command that summarises", progress.as_str());
+        let message = format!("progress `{}` needs a command that summarises", kind.as_str());
         return Err(UsageError { message, hint }.into());
     }
     for command in [Some(&agent), verify.as_ref(), summarize.as_ref()].into_iter().flatten() {
@@ -178,7 +183,10 @@ fn server(memory: &Memory) -> Vec<String> {
 }
 
 /// Shows warnings before the run begins.
-fn warn(ui: &mut Ui<'_>, memory: &Memory, agent: &CommandLine) {
+fn warn(ui: &mut Ui<'_>, memory: &Memory, options: &RunOptions) {
+    if options.verify.is_none() {
+        ui.note("without `--verify COMMAND`, the agent's word decides whether a task is done");
+    }
     let semantic = memory.semantic_status();
     if semantic.wanted {
         ui.note(&semantic.detail);
@@ -190,7 +198,7 @@ fn warn(ui: &mut Ui<'_>, memory: &Memory, agent: &CommandLine) {
         let command = record_command(memory.root(), kept.path());
         ui.warn(&format!("warning: an attempt is not in the journal; {command} records it"));
     }
-    for odd in agent.odd_models(&memory.settings().models) {
+    for odd in options.agent.odd_models(&memory.settings().models) {
         ui.warn(&format!("warning: {odd}"));
     }
 }
