@@ -71,6 +71,15 @@ impl Task {
         self.id.is_some() || !self.title.trim().is_empty()
     }
 
+    /// Returns the task, if it is named; else the other one, in its feature and section.
+    pub(crate) fn or_named(self, other: impl FnOnce() -> Option<Task>) -> Option<Task> {
+        if self.is_named() {
+            return Some(self);
+        }
+        let other = other()?;
+        Some(Task { feature: self.feature.or(other.feature), section: self.section.or(other.section), ..other })
+    }
+
     /// Returns whether what is known about a task with its id, in this feature, is about this task.
     pub(crate) fn may_be_of_feature(&self, feature: Option<&str>) -> bool {
         self.feature.is_none() || feature.is_none() || self.feature.as_deref() == feature

@@ -132,6 +132,12 @@ impl WorkTree {
         })
     }
 
+    /// Returns the commit that is checked out; `None` if there is none, or git does not answer.
+    pub(crate) fn commit(&self) -> Option<String> {
+        let commit = self.call(&["rev-parse", "--verify", "--quiet", "HEAD"]).line().ok()??;
+        Some(commit).filter(|commit| commit.len() == self.digits)
+    }
+
     /// Returns the files at or below the paths that `git` ignores and does not track, up to the output limit.
     ///
     /// # Errors

@@ -125,7 +125,7 @@ fn look(
         Err(reason) => return skipped(&format!("it cannot be read: {reason}")),
     };
     let changed = !transcript.files.created.is_empty() || !transcript.files.modified.is_empty();
-    if !changed && elements::tokens(&transcript.text).sigils.is_empty() {
+    if !changed && elements::tokens(&transcript.text, false).sigils.is_empty() {
         return skipped("no file was changed in it, and its agent reported nothing");
     }
     let named = recording::task_named(&transcript.text);

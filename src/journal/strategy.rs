@@ -121,10 +121,9 @@ pub(crate) fn choose(
         }
         (Strategy::PlanThenExecute, _) => choice(models.middle(), "plan-then-execute: execution phase"),
     };
-    let heeds_others = matches!(strategy, Strategy::CostOptimized | Strategy::Escalate);
     let other = proven(&chosen.model, similar).filter(|(other, _)| {
         // A task that failed is escalated, and never de-escalated.
-        heeds_others && (task.rung == 0 || models.rank(other) > models.rank(&chosen.model))
+        task.rung == 0 || models.rank(other) > models.rank(&chosen.model)
     });
     other.map_or(chosen.clone(), |(other, n_tasks)| {
         let (tasks, were) = if n_tasks == 1 {
@@ -259,7 +258,8 @@ mod tests {
         check(Strategy::CostOptimized, &done_by_opus, 1, "opus", told);
         check(Strategy::CostOptimized, &done_by_opus, 2, "opus", "escalated after 2 attempts without success");
         check(Strategy::Escalate, &done_by_opus, 0, "haiku", "default (escalate strategy)");
-        check(Strategy::PlanThenExecute, &done_by_opus, 4, "sonnet", "plan-then-execute: execution phase");
+        check(Strategy::PlanThenExecute, &done_by_opus, 4, "opus", told);
+        check(Strategy::Fixed, &done_by_opus, 0, "opus", told);
         let done_by_haiku = [of(&["sonnet", "opus"], Some("haiku")), of(&["sonnet"], Some("haiku"))];
         let told = "2 similar tasks failed with sonnet and were done by haiku";
         check(Strategy::CostOptimized, &done_by_haiku, 0, "haiku", told);

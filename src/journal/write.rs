@@ -121,7 +121,7 @@ fn completed(mut known: Attempt, mut told: Attempt, is_claimed: bool) -> Attempt
     }
     let (head, mut other) = (&mut known.head, told.head);
     macro_rules! fill { ($($field:ident),*) => { $(head.$field = head.$field.take().or(other.$field);)* } }
-    fill!(section, error_category, model, model_rationale, tree, difficulty, next_model, duration_secs);
+    fill!(section, error_category, model, model_rationale, tree, commit, difficulty, next_model, duration_secs);
     fill!(cost_usd, tokens_in, tokens_out, validation);
     let add = |list: &mut Vec<_>, more: Vec<_>| {
         let new: Vec<_> = more.into_iter().filter(|item| !list.contains(item)).collect();

@@ -105,7 +105,7 @@ impl KeptAttempt {
     pub fn named(mut self, run: Option<String>, task: Option<Task>) -> KeptAttempt {
         if let Spooled::Output { run: old_run, task: old_task, .. } = &mut self.file.content {
             *old_run = run.or(old_run.take());
-            *old_task = task.or(old_task.take());
+            *old_task = task.unwrap_or_default().or_named(|| old_task.take());
         }
         self
     }
@@ -245,7 +245,7 @@ pub fn record_command(root: &Path, file: &Path) -> String {
 
 /// Returns the last task that an agent reports as done or failed.
 pub(crate) fn task_named(text: &str) -> Option<String> {
-    let named = elements::tokens(text).sigils.into_iter().rev().find_map(|placed| match placed.sigil {
+    let named = elements::tokens(text, true).sigils.into_iter().rev().find_map(|placed| match placed.sigil {
         Sigil::End(end) => of_session(&end.named, None, &|_| None).ok(),
         _ => None,
     });

@@ -119,7 +119,7 @@ mod tests {
     fn an_element_ends_the_task_that_only_it_can_mean() {
         let own = task("t-1", "Fix the login");
         let check = |text: &str, outcome: Option<Outcome>, remarks: &[&str]| {
-            let (found, told) = ending(&elements::read(text).ends, Some(&own), &known);
+            let (found, told) = ending(&elements::read(text, false).ends, Some(&own), &known);
             assert_eq!(found, outcome, "{text}");
             assert_eq!(told.iter().map(Refused::to_string).collect::<Vec<_>>(), remarks, "{text}");
         };
@@ -164,7 +164,7 @@ mod tests {
             failed,
             &["line 1: <task-done> names the task `t-2`, and this one is `t-1`"],
         );
-        let (found, told) = ending(&elements::read("<task-done>t-1</task-done>").ends, None, &known);
+        let (found, told) = ending(&elements::read("<task-done>t-1</task-done>", false).ends, None, &known);
         assert_eq!((found, told.len()), (None, 1), "an attempt without a task ends none");
     }
 

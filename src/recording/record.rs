@@ -45,17 +45,17 @@ pub(crate) struct Contributions {
 /// Records an attempt that is complete.
 pub(crate) fn record(workspace: &Workspace, semantic: &SemanticMemory, ended: &EndedAttempt) -> Result<Recorded> {
     let EndedAttempt { iteration, said: RedactedReport { report, transcript, .. }, .. } = ended;
-    let (report, by_client) = &completed_report(report, transcript, &iteration.model);
+    let (report, ended_by_client) = &completed_report(report, transcript, &iteration.model);
     // In an unknown format, the agent's own text cannot be distinguished from a printed file.
     let own = if transcript.format == Format::Unknown { "" } else { &transcript.text };
-    let mut output = elements::read(own);
+    let mut output = elements::read(own, report.validation.is_some());
     let own_task = TaskName::of(&iteration.task);
     let (told, remarks) = ending(&output.ends, own_task.as_ref(), &|name| known_name(workspace, name));
     output.refused.extend(remarks);
     let is_claimed = told.is_some() || report.outcome.is_some() || output.failure.is_some();
     // Whoever says why they failed says that they failed.
     let told = told.or(output.failure.as_ref().map(|_| Outcome::Failed));
-    let outcome = outcome(told, report, *by_client);
+    let outcome = outcome(told, report, *ended_by_client);
     let mut problems = transcript_problems(transcript, report, outcome);
     let contributions = Contributions::of(workspace, ended, &mut output)?;
     problems.extend(contributions.problems);
@@ -64,7 +64,8 @@ pub(crate) fn record(workspace: &Workspace, semantic: &SemanticMemory, ended: &E
         Some(report.sections.notes.clone()).filter(|notes| !notes.trim().is_empty()).or_else(|| output.notes.take());
     output.notes = notes_with(notes, &contributions.left_over);
     let refused = contributions.refused.into_iter().chain(ended.refused.iter().cloned()).collect();
-    let head = AttemptHead { refused, ..attempt_head(ended, report, &output, outcome) };
+    let category = error_category(&output, outcome, *ended_by_client);
+    let head = AttemptHead { refused, error_category: category, ..attempt_head(ended, report, &output, outcome) };
     let allowed = &workspace.settings.allowed_secrets;
     let sections = sections(output, report, transcript, outcome);
     // The lock is taken after the attempt is prepared.
@@ -161,10 +162,10 @@ fn attempt_head(ended: &EndedAttempt, report: &Report, output: &ParsedSigils, ou
     let seconds = seconds.filter(|_| !iteration.is_unmeasured);
     AttemptHead {
         section: iteration.task.section.clone(),
-        error_category: error_category(output, outcome),
         model: report.model.clone().or_else(|| some(&iteration.model).filter(|_| knows_model)),
         model_rationale: some(&iteration.rationale).filter(|_| is_chosen && knows_model),
         tree: ended.changes.tree.clone(),
+        commit: ended.changes.commit.clone(),
         difficulty: output.difficulty,
         next_model: output.next_model.clone(),
         duration_secs: report.duration_secs.or(seconds),

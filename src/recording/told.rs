@@ -38,7 +38,7 @@ pub(crate) fn record_attempt(
     report: &Report,
 ) -> Result<Recorded> {
     let said = redacted(workspace, report)?;
-    let task = task.cloned().or_else(|| task_of(workspace, run, &said.transcript.text));
+    let task = task.cloned().unwrap_or_default().or_named(|| task_of(workspace, run, &said.transcript.text));
     let task = task.ok_or_else(|| Error::invalid(Argument::Attempt, "neither you nor the output name a task"))?;
     check_not_held(workspace, &task.own_id(), run)?;
     let iteration = told_iteration(workspace, &task, run, workspace.now())?;
@@ -89,7 +89,8 @@ pub(crate) fn record_kept(
 fn task_of(workspace: &Workspace, run: Option<&str>, output: &str) -> Option<Task> {
     let known = |name: &str| known_name(workspace, name);
     let open = open_task(workspace, run);
-    let named = elements::read(output).ends.pop().and_then(|end| of_session(&end.named, open.as_ref(), &known).ok());
+    let named =
+        elements::read(output, true).ends.pop().and_then(|end| of_session(&end.named, open.as_ref(), &known).ok());
     let is_known = |name: &TaskName| known(&name.id).is_some();
     let name = named.filter(|name| open.is_none() || is_known(name)).or(open)?;
     Some(name.task())

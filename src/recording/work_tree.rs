@@ -27,6 +27,8 @@ pub(super) struct WorkTreeState {
 #[serde(deny_unknown_fields)]
 pub(crate) struct WorkTreeChanges {
     pub(super) tree: Option<String>,
+    #[serde(default)]
+    pub(super) commit: Option<String>,
     pub(super) created: Vec<String>,
     pub(super) modified: Vec<String>,
 }
@@ -69,6 +71,7 @@ pub(super) fn changes_since(workspace: &Workspace, before: Option<&str>) -> (Wor
         changes.created = found.created;
         changes.modified = found.modified.into_iter().chain(found.deleted).collect();
     }
+    changes.commit = state.work_tree.commit();
     changes.tree = Some(state.tree);
     (changes, None)
 }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::command::CommandLine;
 use super::process::ProcessOutput;
+use crate::agent_output::account::account_trouble;
 use crate::agent_output::transcript::Transcript;
 use crate::entry::{Outcome, Sections, Validation};
 use crate::error::Error;
@@ -65,11 +66,18 @@ impl AgentReport {
         self.errors = error.with_causes();
     }
 
+    /// Returns what is wrong with the agent's account, with the line that says so.
+    pub(super) fn account_trouble(&self) -> Option<(&'static str, &str)> {
+        let has_failed = self.agent_exit.is_some_and(|code| code != 0) || self.transcript.is_failed;
+        account_trouble(&self.errors, &self.transcript, has_failed)
+    }
+
     /// Returns it as the memory takes it, with a summary of the attempt.
     pub(super) fn with_summary(&self, progress: String) -> Report {
         // What the loop says of an agent that it ended counts, whatever exit status that one had.
         let is_crash =
             self.agent_exit != Some(0) || self.transcript.is_failed || self.outcome == Some(Outcome::Blocked);
+        let is_crash = is_crash || self.account_trouble().is_some();
         let is_crash = is_crash && self.outcome != Some(Outcome::Interrupted);
         Report {
             transcript: Some(self.transcript.clone()),

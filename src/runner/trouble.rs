@@ -8,19 +8,19 @@ use chrono::{DateTime, Local, Utc};
 
 use super::options::RunEnd;
 use super::report::AgentReport;
-use super::usage_limit::{has_limit, reset_time};
-use crate::entry::attempt::Outcome;
+use super::usage_limit::reset_time;
+use crate::entry::attempt::{ACCOUNT, AttemptHead, Outcome};
 use crate::text::secret::redact;
 use crate::text::shorten;
 
 /// How many crashes in a row are a loop of them.
 const MAX_CRASHES: u32 = 3;
+/// How many errors in a row are one, however long each attempt took.
+const MAX_ERRORS: u32 = 10;
 /// An agent that ends with an error in less than this crashed before it worked, in seconds.
 const QUICK_SECONDS: u64 = 10;
 /// The longest pause after crashes.
 const LONGEST_PAUSE: Duration = Duration::from_secs(15 * 60);
-/// In how many lines at the end a client says that its account is at its limit.
-const LAST_LINES: usize = 5;
 /// The longest line that is shown, in characters.
 const MAX_LINE: usize = 160;
 
@@ -29,6 +29,8 @@ const MAX_LINE: usize = 160;
 pub(super) struct AgentTrouble {
     /// How many attempts in a row were crashes.
     n_crashes: u32,
+    /// How many in a row ended with an error.
+    n_errors: u32,
     /// How the run ends, unless it is to keep going.
     pub(super) end: Option<RunEnd>,
     /// When the limit of the account ends, if a line names a time.
@@ -40,34 +42,39 @@ impl AgentTrouble {
     pub(super) fn note(
         &mut self,
         report: &AgentReport,
-        (outcome, reason): (Outcome, Option<&str>),
+        (head, reason): (&AttemptHead, Option<&str>),
         allowed: &[String],
         now: DateTime<Utc>,
     ) {
-        let is_error = outcome == Outcome::Error;
+        let is_error = head.outcome == Outcome::Error;
         let is_crash = is_error && report.duration.as_secs() < QUICK_SECONDS;
-        self.n_crashes = if is_crash { self.n_crashes + 1 } else { 0 };
-        let limit = limit(report).filter(|_| is_error);
-        self.resets_at = limit.and_then(|line| reset_time(line, &now.with_timezone(&Local)));
-        self.end = match limit {
-            Some(line) => {
+        let more = |is_one: bool, n_before: u32| if is_one { n_before + 1 } else { 0 };
+        let trouble = report.account_trouble().filter(|_| head.error_category.as_deref() == Some(ACCOUNT));
+        self.n_crashes = more(is_crash, self.n_crashes);
+        self.n_errors = more(is_error && trouble.is_none(), self.n_errors);
+        self.resets_at = trouble.and_then(|(_, line)| reset_time(line, &now.with_timezone(&Local)));
+        self.end = match trouble {
+            Some((what, line)) => {
                 // A Unix time says nothing to a person.
                 let unix = self.resets_at.filter(|at| line.contains(&at.timestamp().to_string()));
                 let at = unix.map(|at| at.format(" (%Y-%m-%d %H:%M UTC)").to_string()).unwrap_or_default();
                 let line = shorten(&redact(line, allowed), MAX_LINE);
-                Some(RunEnd::UsageLimit(format!("the agent is at its usage limit: {line}{at}")))
+                Some(RunEnd::UsageLimit(format!("the agent's account {what}: {line}{at}")))
             }
-            None if self.n_crashes >= MAX_CRASHES => {
+            None if self.n_crashes >= MAX_CRASHES || self.n_errors >= MAX_ERRORS => {
                 // The reason has a line of the error output, where there is any.
                 let is_silent = report.errors.trim().is_empty() && report.transcript.errors.is_empty();
                 let said = report.transcript.text.lines().map(str::trim).rfind(|line| !line.is_empty() && is_silent);
                 let said = said.map(|line| shorten(&redact(line, allowed), MAX_LINE));
                 let printed: Vec<&str> = reason.into_iter().chain(said.as_deref()).collect();
-                Some(RunEnd::Crashing(format!(
-                    "the agent ended with an error {} times in a row, within {QUICK_SECONDS} s each: {}",
-                    self.n_crashes,
-                    printed.join(": ")
-                )))
+                let (n_times, quickly) = if self.n_crashes >= MAX_CRASHES {
+                    (self.n_crashes, format!(", within {QUICK_SECONDS} s each"))
+                } else {
+                    (self.n_errors, String::new())
+                };
+                let printed = printed.join(": ");
+                let message = format!("the agent ended with an error {n_times} times in a row{quickly}: {printed}");
+                Some(RunEnd::Crashing(message))
             }
             None => None,
         };
@@ -82,16 +89,6 @@ impl AgentTrouble {
     }
 }
 
-/// Returns the last line that says that an account is at its limit. A client says it at the end; an agent may work on
-/// limits before.
-fn limit(report: &AgentReport) -> Option<&str> {
-    let (text, errors) = (report.transcript.text.as_str(), report.transcript.errors.iter().map(String::as_str));
-    let texts = [report.errors.as_str()].into_iter().chain(errors.rev()).chain([text]);
-    let lines =
-        texts.flat_map(|text| text.lines().rev().map(str::trim).filter(|line| !line.is_empty()).take(LAST_LINES));
-    lines.into_iter().find(|line| has_limit(line))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -101,21 +98,25 @@ mod tests {
         let now = DateTime::from_timestamp(4_070_905_200, 0).unwrap();
         let mut trouble = AgentTrouble::default();
         let mut crash = |seconds, errors: &str| {
-            let (duration, errors) = (Duration::from_secs(seconds), errors.to_owned());
-            let report = AgentReport { errors, duration, ..AgentReport::default() };
-            trouble.note(&report, (Outcome::Error, Some("exit code 1")), &[], now);
+            let (duration, agent_exit, is_of_account) =
+                (Duration::from_secs(seconds), Some(1), errors.contains("limit"));
+            let report = AgentReport { errors: errors.to_owned(), duration, agent_exit, ..AgentReport::default() };
+            let error_category = is_of_account.then(|| ACCOUNT.to_owned());
+            let head = AttemptHead { error_category, ..AttemptHead::new(1, Outcome::Error) };
+            trouble.note(&report, (&head, Some("exit code 1")), &[], now);
             trouble.end.is_some().then(|| trouble.pause(Duration::from_secs(10), now).as_secs())
         };
         let pauses: Vec<Option<u64>> = (0..10).map(|_| crash(0, "")).collect();
         let expected = [0, 0, 10, 20, 40, 80, 160, 320, 640, 900];
         assert_eq!(pauses, expected.map(|pause| Some(pause).filter(|pause| *pause > 0)));
+        assert_eq!(crash(10, "Claude AI usage limit reached|4070908800"), Some(3600));
         // An agent that works for a while is another thing.
         assert_eq!([crash(10, ""), crash(0, ""), crash(0, "")], [None; 3]);
-        assert_eq!(crash(10, "Claude AI usage limit reached|4070908800"), Some(3600));
         // The time is over, and the client still says so.
         assert_eq!(crash(10, "Claude AI usage limit reached|1755615600"), Some(10));
-        // An agent that works on limits may end for another reason.
-        assert_eq!(crash(10, "The usage limit is tested.\n\n1\n2\n3\n4\nKilled"), None);
         assert_eq!(crash(10, "You've hit your usage limit.\n\nSee the page.\ntokens used: 9\n"), Some(10));
+        // However long each takes, ten errors in a row are a loop of them.
+        let ends: Vec<bool> = (0..11).map(|_| crash(11, "").is_some()).collect();
+        assert_eq!(ends, [[false; 9].as_slice(), &[true; 2]].concat());
     }
 }

@@ -54,7 +54,7 @@ pub(crate) struct SessionWork {
 
 /// Returns whether a message has anything to record, or to refuse.
 pub(crate) fn says_anything(text: &str) -> bool {
-    let tokens = elements::tokens(text);
+    let tokens = elements::tokens(text, false);
     !tokens.sigils.is_empty() || !tokens.refused.is_empty()
 }
 
@@ -146,7 +146,7 @@ fn record_facts(workspace: &Workspace, message: &SessionMessage, mut refused: Ve
     let run = message.run.clone().or_else(|| recent_run(workspace)).unwrap_or_else(|| new_run(workspace).id);
     let iteration = OpenAttempt::new(run, 1, Task::default(), message.at);
     let said = RedactedReport { is_redacted: message.is_redacted, ..RedactedReport::default() };
-    let mut output = elements::read(&message.text);
+    let mut output = elements::read(&message.text, false);
     let facts = Contributions::of(workspace, &EndedAttempt::new(iteration, said, message.at), &mut output)?;
     refused.extend(facts.refused);
     let sections = output.sections.iter().map(|(name, _)| (*name, true));
@@ -193,7 +193,7 @@ impl EndedTasks {
         let mut reports: Vec<Range<usize>> = Vec::new();
         // The end of each part, and its task.
         let mut parts: Vec<(usize, String)> = Vec::new();
-        for PlacedSigil { place, sigil, .. } in elements::tokens(text).sigils {
+        for PlacedSigil { place, sigil, .. } in elements::tokens(text, false).sigils {
             let end = match sigil {
                 Sigil::End(end) => end,
                 Sigil::FailureReport(report) => {
@@ -262,8 +262,8 @@ mod tests {
         check("no task", &[]);
         check("a\n<task-done>x</task-done> b", &[("x", done, "a\n<task-done>x</task-done> b")]);
         check(
-            "a\n<task-done>x</task-done>\nb <task-failed> y </task-failed> c",
-            &[("x", done, "a\n<task-done>x</task-done>\n"), ("y", failed, "\n\nb <task-failed> y </task-failed> c")],
+            "a\n<task-done>x</task-done>\nb <task-failed> y </task-failed>",
+            &[("x", done, "a\n<task-done>x</task-done>\n"), ("y", failed, "\n\nb <task-failed> y </task-failed>")],
         );
         // A report belongs to the failed task, wherever it is; of several failures, each has its own report.
         let text = format!("{}<task-done>x</task-done><task-failed>y</task-failed>", report("a"));
@@ -272,12 +272,12 @@ mod tests {
         let [one, two] = ["x", "y"].map(|id| format!("{}<task-failed>{id}</task-failed>", report(id)));
         check(&format!("{one}{two}"), &[("x", failed, &format!("{one}\n")), ("y", failed, &format!("\n{two}"))]);
         // The last mention of a task counts.
-        let text = "<task-failed>x</task-failed>a<task-done>y</task-done>b<task-done>x</task-done>";
+        let text = "<task-failed>x</task-failed>\na <task-done>y</task-done>\nb <task-done>x</task-done>";
         check(
             text,
             &[
-                ("y", done, "a<task-done>y</task-done>"),
-                ("x", done, "<task-failed>x</task-failed>b<task-done>x</task-done>"),
+                ("y", done, "\na <task-done>y</task-done>\n"),
+                ("x", done, "<task-failed>x</task-failed>\n\nb <task-done>x</task-done>"),
             ],
         );
     }

@@ -51,8 +51,8 @@ const fn turn(
     Turn { recording, exit, beside, attempt, streak, model, outcome }
 }
 
-/// Failed, blocked and retried attempts lengthen a streak, a done one ends it, and others leave it. From two on the strongest
-/// model works, but a hint comes first.
+/// Failed, blocked and retried attempts and errors lengthen a streak, unless an account has no money; a done one ends it, and
+/// others leave it. From two on the strongest model works, but a hint comes first.
 const TURNS: [Turn; 20] = [
     turn("claude-failed", 0, Fails, (1, 0, "sonnet"), "failed"),
     turn("claude-done", 0, Fails, (2, 1, "sonnet"), "retried"),
@@ -60,22 +60,22 @@ const TURNS: [Turn; 20] = [
     // The second task.
     turn("claude-max-turns", 1, Fails, (1, 0, "sonnet"), "blocked"),
     turn("claude-overloaded", 1, Fails, (2, 1, "sonnet"), "error"),
-    turn("claude-refusal", 1, Fails, (3, 1, "sonnet"), "blocked"),
-    turn("claude-cut", 137, Cut, (4, 2, "opus"), "error"),
-    turn("claude-interrupted", 0, Interrupted, (5, 2, "opus"), "interrupted"),
-    turn("claude-cut", 0, Killed, (6, 2, "opus"), "interrupted"),
-    turn("codex-failed", 0, Fails, (7, 2, "opus"), "failed"),
+    turn("claude-refusal", 1, Fails, (3, 2, "opus"), "blocked"),
+    turn("claude-cut", 137, Cut, (4, 3, "opus"), "error"),
+    turn("claude-interrupted", 0, Interrupted, (5, 4, "opus"), "interrupted"),
+    turn("claude-cut", 0, Killed, (6, 4, "opus"), "interrupted"),
+    turn("codex-failed", 0, Fails, (7, 4, "opus"), "failed"),
     // Its agent asked for this one.
-    turn("codex-done", 0, Fails, (8, 3, "haiku"), "retried"),
-    turn("codex-overloaded", 1, Fails, (9, 4, "opus"), "error"),
-    turn("claude-nothing", 0, Fails, (10, 4, "opus"), "blocked"),
-    turn("opencode-failed", 0, Fails, (11, 5, "opus"), "failed"),
-    turn("opencode-no-balance", 1, Fails, (12, 6, "opus"), "error"),
-    turn("opencode-done", 0, Fails, (13, 6, "opus"), "retried"),
-    turn("codex-max-tokens", 1, Fails, (14, 7, "opus"), "blocked"),
-    turn("opencode-refusal", 1, Fails, (15, 8, "opus"), "blocked"),
-    turn("claude-failed", 0, Fails, (16, 9, "opus"), "failed"),
-    turn("claude-done", 0, Passes, (17, 10, "opus"), "done"),
+    turn("codex-done", 0, Fails, (8, 5, "haiku"), "retried"),
+    turn("codex-overloaded", 1, Fails, (9, 6, "opus"), "error"),
+    turn("claude-nothing", 0, Fails, (10, 7, "opus"), "blocked"),
+    turn("opencode-failed", 0, Fails, (11, 8, "opus"), "failed"),
+    turn("opencode-no-balance", 1, Fails, (12, 9, "opus"), "error"),
+    turn("opencode-done", 0, Fails, (13, 9, "opus"), "retried"),
+    turn("codex-max-tokens", 1, Fails, (14, 10, "opus"), "blocked"),
+    turn("opencode-refusal", 1, Fails, (15, 11, "opus"), "blocked"),
+    turn("claude-failed", 0, Fails, (16, 12, "opus"), "failed"),
+    turn("claude-done", 0, Passes, (17, 13, "opus"), "done"),
 ];
 
 fn recording(name: &str) -> PathBuf {
@@ -172,6 +172,9 @@ impl Played {
         assert_eq!(code, None, "{more}");
         said += &more;
         let (code, more) = self.run(&["--resume", "--max-iterations", "11"]);
+        assert!(code == Some(1) && more.contains("the agent's account has no money left"), "{more}");
+        said += &more;
+        let (code, more) = self.run(&["--resume", "--max-iterations", "5"]);
         assert_eq!(code, Some(0), "{more}");
         said + &more
     }
@@ -217,7 +220,8 @@ fn twenty_iterations_end_in_every_way() {
         }
         // Verification fails with the same error each time, so a second failure is a circle, and a rung more. From
         // the third rung on the agent is warned, from the fourth on a person is told.
-        assert_eq!(prompt.contains("Stuck loop detected"), turn.streak >= 2, "{number}: {prompt}");
+        // An error is no second failure with the same error.
+        assert_eq!(prompt.contains("Stuck loop detected"), turn.streak >= 2 && number != 6, "{number}: {prompt}");
         assert_eq!(prompt.contains("A person should look at this task"), turn.streak >= 3, "{number}: {prompt}");
         // A claim that verification refutes is never shown.
         assert!(!prompt.contains("All tests pass"), "{number}: {prompt}");

@@ -172,7 +172,7 @@ fn path() -> std::ffi::OsString {
 pub(crate) fn steady(text: &str) -> String {
     let mut steady = String::new();
     for line in text.split_inclusive('\n') {
-        let same = ["duration_secs: ", "- **Duration**: ", "**Duration:** "]
+        let same = ["duration_secs: ", "commit: ", "- **Duration**: ", "**Duration:** "]
             .iter()
             .find(|start| line.starts_with(**start))
             .map(|start| format!("{start}…\n"));
@@ -344,8 +344,10 @@ fn an_interrupt_is_recorded_and_leaves_nothing_running() {
     let base = TestBase::new();
     let pids = base.home().join("pids");
     // The agent has a child, which would continue without it.
-    let script =
-        format!("echo $$ > {0}.new\nsh -c 'echo $$ >> {0}.new; mv {0}.new {0}; exec sleep 1000'\n", pids.display());
+    let script = format!(
+        "echo Half of it is written.\necho $$ > {0}.new\nsh -c 'echo $$ >> {0}.new; mv {0}.new {0}; exec sleep 1000'\n",
+        pids.display()
+    );
     base.write("../home/agent.sh", script);
     let agent = format!("sh {}", base.home().join("agent.sh").display());
     for signal in [rustix::process::Signal::INT, rustix::process::Signal::TERM] {
@@ -369,7 +371,8 @@ fn an_interrupt_is_recorded_and_leaves_nothing_running() {
         }
     }
     let journal: Vec<String> = base.files(".ralph/journal").iter().map(|path| base.read(path)).collect();
-    assert_eq!(journal.iter().filter(|text| text.contains("outcome: interrupted")).count(), 2);
+    let is_kept = |text: &&String| text.contains("outcome: interrupted") && text.contains("Half of it is written.");
+    assert_eq!(journal.iter().filter(is_kept).count(), 2, "{journal:?}");
     assert_eq!(base.open_state(), [".ralph/state/lock", ".ralph/state/run.json"]);
 }
 
@@ -399,4 +402,109 @@ fn the_summarising_command_gets_the_changed_files() {
     assert_eq!(ran.code, Some(1), "{ran}");
     let told = fs::read_to_string(&seen).unwrap_or_else(|_| panic!("{ran}"));
     assert!(told.contains("Files changed: hello.txt\n"), "{told}");
+}
+
+/// Runs an agent's script in a new memory, and returns what came of it.
+fn ran(script: &str, more: &[&str]) -> (TestBase, Ran) {
+    let base = TestBase::new();
+    base.write("../home/agent.sh", format!("cat > /dev/null\n{script}\n"));
+    let agent = format!("sh {}", base.home().join("agent.sh").display());
+    let ran = base.with([&["run", "--agent", &agent], more].concat()).env("PATH", path()).run();
+    (base, ran)
+}
+
+#[test]
+fn a_promise_in_a_sentence_ends_no_run_and_a_verified_one_does() {
+    let promise = "echo \"I will not write <task-done>$RALPH_TASK_ID</task-done> until they pass.\"";
+    let task = ["--task", "Make it green", "--max-iterations", "1"];
+    let (base, told) = ran(promise, &task);
+    assert_eq!(told.code, Some(1), "{told}");
+    assert!(told.stderr.contains("<task-done> stands in a sentence; put it on a line of its own"), "{told}");
+    assert_eq!(told.stderr.matches("the agent's word decides").count(), 1, "{told}");
+    assert!(base.read(&base.files(".ralph/journal")[0]).contains("outcome: blocked"));
+    let (_, told) = ran(promise, &[&task[..], &["--verify", "true"]].concat());
+    assert!(told.code == Some(0) && !told.stderr.contains("the agent's word decides"), "{told}");
+}
+
+#[test]
+fn an_account_that_is_refused_ends_the_run_whatever_the_exit_code() {
+    for (said, what) in [
+        ("echo \"You've hit your limit · resets 5pm (Europe/Vilnius)\" | tee -a log", "is at its usage limit"),
+        ("echo 'ERROR: You have hit your usage limit.' >&2", "is at its usage limit"),
+        ("echo 'Invalid API key · Please run /login'; exit 1", "is refused"),
+        ("echo 'Credit balance is too low' | cat", "has no money left"),
+    ] {
+        let (base, told) = ran(&format!("echo x >> starts\n{said}"), &["--task", "A", "--max-iterations", "4"]);
+        assert_eq!((told.code, base.read("starts").as_str()), (Some(1), "x\n"), "{told}");
+        assert!(told.stderr.contains(what), "{told}");
+        let attempt = base.read(&base.files(".ralph/journal")[0]);
+        assert!(attempt.contains("outcome: error") && attempt.contains("error_category: account"), "{attempt}");
+        assert!(base.run(["context", "--task", "A"]).stdout.contains("0 consecutive failure(s)"), "it is no streak");
+    }
+    // Other errors are failures of the task.
+    let (base, told) = ran("echo boom >&2; exit 3", &["--task", "A", "--max-iterations", "2"]);
+    assert_eq!(told.code, Some(1), "{told}");
+    assert!(base.run(["context", "--task", "A"]).stdout.contains("2 consecutive failure(s)"), "{told}");
+}
+
+#[test]
+fn a_checklist_with_other_marks_is_not_done() {
+    let list = "- [x] one\n- [~] two is half done\n- [ ] three\n-[ ] four\n";
+    let base = TestBase::new();
+    base.write("todo.md", list);
+    base.write("../home/agent.sh", "cat > /dev/null\necho \"<task-done>$RALPH_TASK_ID</task-done>\"\n");
+    let agent = format!("sh {}", base.home().join("agent.sh").display());
+    let told = base.with(["run", "--task-file", "todo.md", "--agent", &agent]).env("PATH", path()).run();
+    assert_eq!(told.code, Some(2), "{told}");
+    for part in [
+        "warning: this is neither an open nor a ticked box: line 2: - [~] two",
+        "not every box of `todo.md` is ticked: line 2",
+        "line 4: -[ ] four",
+    ] {
+        assert!(told.stderr.contains(part), "{part}: {told}");
+    }
+    assert_eq!(base.read("todo.md"), list.replace("[ ] three", "[x] three"));
+}
+
+/// A stream as the first design of this program has it: no line names a session.
+#[test]
+fn a_stream_without_sessions_is_read() {
+    let said = r#"{"type":"assistant","message":{"content":[{"type":"tool_use","name":"Write","id":"c1","input":{"file_path":"new.rs"}}]}}
+{"type":"assistant","message":{"content":[{"type":"text","text":"Done.\n<task-done>TASK-ID</task-done>"}]}}
+{"type":"result","subtype":"success","is_error":false,"result":"Done.\n<task-done>TASK-ID</task-done>"}"#;
+    let (_, told) = ran(&format!("cat <<'E'\n{said}\nE"), &["--task", "A", "--max-iterations", "1"]);
+    assert_eq!(told.code, Some(0), "{told}");
+}
+
+#[test]
+fn a_recorded_attempt_has_its_feature_and_section() {
+    let base = TestBase::new();
+    let options = ["record", "--task", "A", "--feature", "search", "--section", "s-1"];
+    base.with(options).input("<task-done>A</task-done>").run().says(0, "");
+    let attempt = base.read(&base.files(".ralph/journal")[0]);
+    assert!(attempt.contains("feature: search") && attempt.contains("section: s-1"), "{attempt}");
+    // Without a task, they are those of the task that the output names.
+    base.with(["record", "--feature", "search"]).input("<task-done>B</task-done>").run().says(0, "");
+    let last =
+        base.files(".ralph/journal").into_iter().map(|path| base.read(&path)).find(|text| text.contains("task_id: B"));
+    assert!(last.unwrap().contains("feature: search"));
+}
+
+#[test]
+fn limits_of_the_progress_are_options() {
+    let script =
+        "n=$(cat n 2>/dev/null || echo 0); echo $((n + 1)) > n\necho \"<task-done>$RALPH_TASK_ID</task-done>\"";
+    let base = TestBase::new();
+    base.write("prompt.md", "{{progress}}{{task_id}}");
+    base.write("../home/agent.sh", format!("cat > prompt-$RALPH_ATTEMPT\n{script}\n"));
+    base.write("check.sh", "echo 'the beginning is long enough to be cut'; echo fails\nexit 1\n");
+    let agent = format!("sh {}", base.home().join("agent.sh").display());
+    let options =
+        ["--progress-entries", "1", "--progress-characters", "5", "--max-iterations", "3", "--prompt", "prompt.md"];
+    let told =
+        base.with([&["run", "--task", "A", "--agent", &agent, "--verify", "sh check.sh"], &options[..]].concat());
+    let told = told.env("PATH", path()).run();
+    let prompt = base.read("prompt-3");
+    assert!(prompt.contains("## Iteration 2\n") && prompt.contains("...[truncated]...\nfails\n"), "{told} {prompt}");
+    assert!(!prompt.contains("Iteration 1") && !prompt.contains("enough"), "{prompt}");
 }

@@ -229,12 +229,13 @@ pub struct ParsedSigils {
     pub refused: Vec<Refused>,
 }
 
-/// Returns the sigils in an agent's final text, outside of code fences, inline code and quotations. An unclosed fence
+/// Returns the sigils in an agent's final text, outside of code, quotations, comments and thoughts. An unclosed fence
 /// ends at the first line that begins with a sigil.
 ///
-/// An unclosed, empty or invalid element is skipped and reported, and its content is searched for others. The examples
-/// of the instructions are skipped silently.
-pub fn tokens(text: &str) -> Tokens {
+/// An unclosed, empty or invalid element is skipped and reported, and its content is searched for others. So is one in
+/// the middle of a line, unless the work `is_verified`: a sentence may be about it. The examples of the instructions are
+/// skipped silently.
+pub fn tokens(text: &str, is_verified: bool) -> Tokens {
     let (mut sigils, mut refused): (Vec<PlacedSigil>, _) = (Vec::new(), Vec::new());
     // The ends of tasks that only white space separates from an example in the instructions.
     let mut ends_before_examples: Vec<(usize, Outcome)> = Vec::new();
@@ -248,6 +249,11 @@ pub fn tokens(text: &str) -> Tokens {
             return true;
         }
         match values::value(&element) {
+            Ok(_) if element.is_in_passing && !is_verified => {
+                let reason = "stands in a sentence; put it on a line of its own".to_owned();
+                refused.push(Refused { line, name, reason });
+                true
+            }
             Ok(sigil) => {
                 let suggestion = match &sigil {
                     Sigil::FailureReport(report) => report.retry_suggestion.clone(),
@@ -291,12 +297,12 @@ pub(crate) fn section_of(element: &str) -> Option<&'static str> {
     })
 }
 
-/// Returns the statements of an agent's final text.
+/// Returns the statements of an agent's final text, whose [`tokens`] count if its work `is_verified` or not.
 ///
 /// Of several elements of a kind, the first one counts; of knowledge and learnings, the first `MAX_KNOWLEDGE`. All ends
 /// of tasks are returned. At most `MAX_REFUSED` refused elements are listed; the last of these counts the others.
-pub fn read(text: &str) -> ParsedSigils {
-    let Tokens { sigils, refused } = tokens(text);
+pub fn read(text: &str, is_verified: bool) -> ParsedSigils {
+    let Tokens { sigils, refused } = tokens(text, is_verified);
     let mut said = ParsedSigils { refused, ..ParsedSigils::default() };
     let mut too_many: Option<(Refused, usize)> = None;
     for PlacedSigil { line, sigil, .. } in sigils {

@@ -7,10 +7,98 @@ use crate::test_cases::cases;
 
 #[track_caller]
 fn refused(text: &str, expected: &[&str]) -> ParsedSigils {
-    let said = read(text);
+    let said = read(text, false);
     let refused: Vec<String> = said.refused.iter().map(Refused::to_string).collect();
     assert_eq!(refused, expected, "{text:?}");
     said
+}
+
+/// Texts with an element, and whether it counts: in a report without verification, and in a verified one.
+const PLACES: [(&str, bool, bool); 66] = [
+    // What agents write to report.
+    ("<E>", true, true),
+    ("All tests pass. <E>", true, true),
+    ("All tests pass.\n\n<E>\n", true, true),
+    ("<E> All tests pass.", true, true),
+    ("- <E>", true, true),
+    ("* <E> is my report", true, true),
+    ("1. <E> all done", true, true),
+    ("- [x] <E>", true, true),
+    ("**<E>**", true, true),
+    ("Done: **<E>**", true, true),
+    ("__<E>__ and that is it", true, true),
+    ("### <E> done", true, true),
+    ("  <E>  \r\nAnd more.", true, true),
+    ("\u{feff}<E> done", true, true),
+    ("I am done: <E> <next-model>opus</next-model>", true, true),
+    ("<next-model>opus</next-model> <E> that is all", true, true),
+    ("<E><!-- for the loop -->", true, true),
+    ("Done <E> <!-- for the loop -->", true, true),
+    ("<!-- report --> <E> is all", true, true),
+    ("- Tests pass.\n\n    <E>", true, true),
+    ("1. Tests pass.\n\n   <E> more", true, true),
+    ("- a\n  - b\n\n    <E> more", true, true),
+    ("Tests pass.\n    <E> more", true, true),
+    ("```\nlog\n```\n<E> more", true, true),
+    ("> I was asked to report.\n\n<E> more", true, true),
+    ("<thinking>Not yet.</thinking><E> more", true, true),
+    ("<think>\nIs it done?\n</think>\n<E> more", true, true),
+    ("Is it done? Yes.\n</think>\n\n<E> more", true, true),
+    ("<thinking>It goes on\n<E> more", true, true),
+    ("An open <!-- comment\n<E> more", true, true),
+    ("`<thinking>` is hidden.\n<E> more\n`</thinking>` ends it.", true, true),
+    // What a sentence is about.
+    ("I will not write <E> until they pass.", false, true),
+    ("I cannot write <E>.", false, true),
+    ("When all is green I will end with <E>, not before.", false, true),
+    ("Should I write <E>?", false, true),
+    ("- The report <E> comes later.", false, true),
+    ("**Note** that <E> is not written yet.", false, true),
+    ("(not <E>)", false, true),
+    ("| <E> | not yet |", false, true),
+    ("\"<E>\"", false, true),
+    ("“<E>”", false, true),
+    ("'<E>' is what I write once they pass", false, true),
+    ("«<E>»", false, true),
+    ("- \"<E>\"", false, true),
+    ("The prompt says \"end with <E>\"", false, true),
+    ("echo '<E>'", false, true),
+    ("print(\"<E>\")", false, true),
+    // Code, quotations, comments and thoughts.
+    ("`<E>`", false, false),
+    ("Write `<E>` at the end", false, false),
+    ("```\n<E>\n```", false, false),
+    ("~~~text\n<E>\n~~~", false, false),
+    ("1. ```\n   <E>\n   ```", false, false),
+    ("- a\n  ```sh\n  <E>\n  ```", false, false),
+    ("    <E>", false, false),
+    ("The report will be:\n\n    <E>\n", false, false),
+    ("The report will be:\n\n\t<E>\n", false, false),
+    ("The report:\n\n    cargo test\n\n    <E>\n", false, false),
+    ("- Later:\n\n      <E>\n", false, false),
+    ("> <E>", false, false),
+    ("- > <E>", false, false),
+    ("<!-- <E> -->", false, false),
+    ("<!--\n<E>\n-->", false, false),
+    ("Text <!-- as in\n<E>\n--> goes on.", false, false),
+    ("<thinking>\n<E>\n</thinking>", false, false),
+    ("<think>I will write\n<E>\nonce done.</think>\nNot yet.", false, false),
+    ("I could write\n<E>\nbut they fail.\n</think>\nNot yet.", false, false),
+];
+
+#[test]
+fn an_element_counts_where_an_agent_reports_with_it() {
+    for (text, counts, counts_verified) in PLACES {
+        for element in ["<task-done>t-1</task-done>", "<task-failed>t-1</task-failed>"] {
+            let text = text.replace("<E>", element);
+            let ends = |is_verified| read(&text, is_verified).ends.len();
+            assert_eq!((ends(false), ends(true)), (usize::from(counts), usize::from(counts_verified)), "{text:?}");
+        }
+    }
+    refused(
+        "I will not write <task-done>t-1</task-done> yet.",
+        &["line 1: <task-done> stands in a sentence; put it on a line of its own"],
+    );
 }
 
 #[test]
@@ -35,7 +123,7 @@ fn every_name_is_read() {
             "failure-report" => "what_tried: a\nwhy_failed: b",
             _ => "t-1",
         };
-        let said = read(&format!("<{name} tags=\"a\" title=\"b\" category=\"pitfall\">{content}</{name}>"));
+        let said = read(&format!("<{name} tags=\"a\" title=\"b\" category=\"pitfall\">{content}</{name}>"), false);
         assert!(said.refused.is_empty() && said != ParsedSigils::default(), "{name}: {said:?}");
     }
 }
@@ -123,7 +211,7 @@ fn invalid_elements_are_refused() {
         &["line 2: <learning> without tags"],
     );
     assert_eq!(said.ends, [TaskEnd { line: 1, outcome: Outcome::Done, named: "t-1".into() }]);
-    assert_eq!(tokens("<task-done> t-1 </task-done>\n").sigils[0].place, 0..28);
+    assert_eq!(tokens("<task-done> t-1 </task-done>\n", false).sigils[0].place, 0..28);
     refused("\n<learning tags=\"a\">x</learning>", &["line 2: <learning> without a category"]);
     refused(
         "<learning tags=\"a\" category=\"a b\">x</learning>",
@@ -178,7 +266,7 @@ fn of_several_the_first_or_the_last_counts() {
         ],
     );
     assert_eq!((said.notes.as_deref(), said.difficulty), (Some("a"), Some(Difficulty::Easy)));
-    let said = read("<task-failed>t-1</task-failed><task-done>Fix\n the login</task-done>");
+    let said = read("<task-failed>t-1</task-failed><task-done>Fix\n the login</task-done>", false);
     assert_eq!(ends(&said), [(Outcome::Failed, "t-1"), (Outcome::Done, "Fix the login")]);
 }
 
@@ -209,16 +297,16 @@ fn ends(said: &ParsedSigils) -> Vec<(Outcome, &str)> {
 
 #[test]
 fn endless_output_is_cut_and_counted() {
-    let said = read(&"<learning category=a tags=b>x</learning>\n".repeat(250));
+    let said = read(&"<learning category=a tags=b>x</learning>\n".repeat(250), false);
     assert_eq!(said.knowledge.len(), 100);
     let told: Vec<String> = said.refused.iter().map(ToString::to_string).collect();
     assert_eq!(told, ["line 101: <learning> and what follows, 150 in all: one text has at most 100"]);
-    let said = read(&"<journal></journal>\n".repeat(250));
+    let said = read(&"<journal></journal>\n".repeat(250), false);
     assert_eq!(said.refused.len(), 100);
     assert_eq!(said.refused[98].to_string(), "line 99: <journal> is empty");
     let last = said.refused[99].to_string();
     assert!(last.starts_with("line 100: ") && last.ends_with("; and 150 more after it were refused"));
-    assert_eq!(read(&"<journal></journal>\n".repeat(100)).refused[99].reason.matches("more").count(), 0);
+    assert_eq!(read(&"<journal></journal>\n".repeat(100), false).refused[99].reason.matches("more").count(), 0);
 }
 
 #[test]
@@ -229,8 +317,8 @@ fn a_summary_that_is_too_long_is_refused() {
             "# MEMORY_SUGGESTIONS\n```json\n[{{\"scope\": \"project\", \"event_type\": \"hint\", \"summary\": \"{summary}\"}}]\n```\n"
         )
     };
-    assert_eq!(read(&block(800)).suggestions.len(), 1);
-    let said = read(&block(801));
+    assert_eq!(read(&block(800), false).suggestions.len(), 1);
+    let said = read(&block(801), false);
     assert_eq!(said.suggestions, []);
     let told = "line 1: MEMORY_SUGGESTIONS entry 1: `summary` has 801 characters; the limit is 800";
     assert_eq!(said.refused[0].to_string(), told);
@@ -238,7 +326,8 @@ fn a_summary_that_is_too_long_is_refused() {
 
 #[test]
 fn a_learning_is_named_by_its_first_sentence() {
-    let title = |body: &str| read(&format!("<learning category=a tags=b>{body}</learning>")).knowledge[0].title.clone();
+    let title =
+        |body: &str| read(&format!("<learning category=a tags=b>{body}</learning>"), false).knowledge[0].title.clone();
     assert_eq!(title("Use it. Or not."), "Use it.");
     assert_eq!(title("\n## - Use\nit all. Or not."), "Use it all.");
     assert_eq!(title("```\ncode\n```"), "code ```");
@@ -281,12 +370,12 @@ proptest! {
     #[test]
     fn any_text_is_read(pieces in proptest::collection::vec(pieces(), 0..40)) {
         let text = pieces.concat();
-        let said = read(&text);
+        let said = read(&text, false);
         let n_lines = text.split('\n').count();
         prop_assert!(said.refused.iter().all(|refused| refused.line as usize <= n_lines));
         prop_assert!(said.refused.is_sorted_by_key(|refused| refused.line));
         // Defused text has no sigils.
-        prop_assert_eq!(tokens(&defuse(&text)), Tokens::default());
+        prop_assert_eq!(tokens(&defuse(&text), true), Tokens::default());
     }
 
     /// Sigils among prose, code and quotations are read unchanged.
@@ -314,7 +403,7 @@ proptest! {
             text.push_str(PROSE[(prose + kind) % PROSE.len()]);
             expected.push(sigil);
         }
-        let found: Vec<Sigil> = tokens(&text).sigils.into_iter().map(|placed| match placed.sigil {
+        let found: Vec<Sigil> = tokens(&text, false).sigils.into_iter().map(|placed| match placed.sigil {
             Sigil::End(found) => Sigil::End(TaskEnd { line: 1, ..found }),
             sigil => sigil,
         }).collect();

@@ -15,8 +15,12 @@ use crate::text::lines::CodeFence;
 const MAX_TAG: usize = 4096;
 /// How many empty lines may be between the heading of suggestions and their fence.
 const MAX_BLANK: usize = 3;
+/// How much further a line of code is indented than the text around it, in columns.
+const CODE_INDENT: usize = 4;
+/// What nobody reads as the agent's report: comments and thoughts, by how they begin and end, in lower case.
+const HIDDEN: [(&str, &str); 3] = [("<!--", "-->"), ("<thinking>", "</thinking>"), ("<think>", "</think>")];
 
-/// An element of a text that is outside of code and quotations.
+/// An element of a text that is outside of code, quotations, comments and thoughts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Element<'a> {
     /// Which element it is.
@@ -27,8 +31,10 @@ pub(super) struct Element<'a> {
     pub(super) content: Option<&'a str>,
     /// The line that it begins in, from 1.
     pub(super) line: u32,
-    /// Whether it begins its line.
+    /// Whether it begins its line, after the marks of lists and emphasis.
     pub(super) is_first: bool,
+    /// Whether it neither begins nor ends a line: it may be what a sentence is about.
+    pub(super) is_in_passing: bool,
     /// Its range, in bytes, up to its content if it is never closed.
     pub(super) place: Range<usize>,
 }
@@ -66,7 +72,13 @@ struct SigilScanner<'a> {
     closers: Vec<[usize; 2]>,
     /// The end of inline code that begins here.
     code: HashMap<usize, usize>,
+    /// The ends of comments and thoughts, for each of [`HIDDEN`].
+    hidden_ends: [Vec<usize>; HIDDEN.len()],
     tags: HashMap<&'static str, Tags>,
+    /// Up to here, the line has only marks and elements.
+    line_begun: usize,
+    /// For the places where this was asked: whether only marks and elements follow in the line.
+    line_ends: HashMap<usize, bool>,
     steps: usize,
 }
 
@@ -91,10 +103,36 @@ impl<'a> SigilScanner<'a> {
                 *longest = fence.length.max(*longest);
             }
         }
-        let mut scanner = SigilScanner { text, lines, closers, code: HashMap::new(), tags: HashMap::new(), steps: 0 };
+        let lower = text.to_ascii_lowercase();
+        let hidden_ends = HIDDEN.map(|(_, end)| lower.match_indices(end).map(|(at, _)| at + end.len()).collect());
+        let (code, tags, line_ends) = Default::default();
+        let mut scanner =
+            SigilScanner { text, lines, closers, code, hidden_ends, tags, line_begun: 0, line_ends, steps: 0 };
         scanner.find_code();
         scanner.find_tags();
         scanner
+    }
+
+    /// Returns where the agent's own text begins. Where a model's template opens its thoughts, the text has only their end.
+    fn start(&self) -> (usize, usize) {
+        let begins = |line: &SigilLine<'_>, tag: &str| {
+            let start = line.text.trim_start().get(..tag.len());
+            start.is_some_and(|start| start.eq_ignore_ascii_case(tag))
+        };
+        let is_of_thoughts = |line: &SigilLine<'_>| begins(line, "<think") || begins(line, "</think");
+        let first = self.lines.iter().position(is_of_thoughts).filter(|at| begins(&self.lines[*at], "</think"));
+        let line = first.map(|at| (at, &self.lines[at]));
+        line.map_or((0, 0), |(at, line)| (at, line.start + line.text.find('>').map_or(line.text.len(), |end| end + 1)))
+    }
+
+    /// Returns the end of the comment or the thoughts that begin here; `None` if none do, or they have no end.
+    fn hidden(&self, at: usize) -> Option<usize> {
+        let begins = |start: &str| {
+            let text = self.text.get(at..at + start.len());
+            text.is_some_and(|text| text.eq_ignore_ascii_case(start))
+        };
+        let ends = &self.hidden_ends[HIDDEN.iter().position(|(start, _)| begins(start))?];
+        ends.get(ends.partition_point(|end| *end <= at)).copied()
     }
 
     /// Records where inline code is: between runs of backticks of one length, within a paragraph.
@@ -106,9 +144,9 @@ impl<'a> SigilScanner<'a> {
             let ends_paragraph = line.is_none_or(|line| {
                 let bare = line.text.trim();
                 bare.is_empty()
-                    || bare.starts_with('>')
-                    || CodeFence::opened_by(line.text).is_some()
-                    || opens(bare).is_some()
+                    || is_quoted(bare)
+                    || CodeFence::opened_by(in_list(bare)).is_some()
+                    || opens(in_list(bare)).is_some()
             });
             if ends_paragraph {
                 let mut next: HashMap<usize, usize> = HashMap::new();
@@ -139,9 +177,10 @@ impl<'a> SigilScanner<'a> {
                 closed_in = None;
             }
             if closed_in.is_none() {
-                closed_in = CodeFence::opened_by(line.text).and_then(|fence| self.closing_line(at + 1, fence));
+                let opened = CodeFence::opened_by(in_list(line.text));
+                closed_in = opened.and_then(|fence| self.closing_line(at + 1, fence));
             }
-            let is_quoted = line.text.trim_start().starts_with('>');
+            let is_quoted = is_quoted(line.text);
             let first = line.text.len() - line.text.trim_start().len();
             let mut code_end = 0;
             let mut rest = 0;
@@ -188,16 +227,29 @@ impl<'a> SigilScanner<'a> {
     }
 
     fn run(mut self, each: &mut dyn FnMut(Element<'a>) -> bool) -> usize {
-        let (mut at, mut offset) = (0, 0);
+        let (mut at, mut offset) = self.start();
+        self.line_begun = offset;
+        // Whether the line before is empty or code, and where the text of the list begins that the line is in.
+        let (mut is_apart, mut list) = (true, 0);
         while at < self.lines.len() {
             self.steps += 1;
             let (start, line) = (self.lines[at].start, self.lines[at].text);
             if offset <= start {
-                offset = start;
-                if line.trim_start().starts_with('>') {
+                (offset, self.line_begun) = (start, start);
+                let indent = columns(line);
+                let is_code = is_apart && indent >= list + CODE_INDENT;
+                if is_code || is_quoted(line) || line.trim().is_empty() {
+                    is_apart = is_code || line.trim().is_empty();
                     at += 1;
                     continue;
                 }
+                let listed = in_list(line);
+                if listed.len() < line.trim_start().len() {
+                    list = columns(line) + line.trim_start().len() - listed.len();
+                } else if is_apart {
+                    list = list.min(indent);
+                }
+                is_apart = false;
                 if is_suggestions_heading(line)
                     && let Some(end) = self.look_at_suggestions(at, each)
                 {
@@ -205,7 +257,7 @@ impl<'a> SigilScanner<'a> {
                     at = end;
                     continue;
                 }
-                if let Some(fence) = CodeFence::opened_by(line) {
+                if let Some(fence) = CodeFence::opened_by(listed) {
                     let end = match self.closing_line(at + 1, fence) {
                         Some(closed) => closed + 1,
                         // It was left open, and a sigil follows it.
@@ -242,7 +294,8 @@ impl<'a> SigilScanner<'a> {
         let line = u32::try_from(at + 1).unwrap_or(u32::MAX);
         let place = self.lines[at].start..self.lines[closed].start;
         let (of, attributes) = (&SUGGESTIONS, Vec::new());
-        each(Element { of, attributes, content: Some(content.trim()), line, is_first: true, place });
+        let (content, is_first, is_in_passing) = (Some(content.trim()), true, false);
+        each(Element { of, attributes, content, line, is_first, is_in_passing, place });
         Some(closed + 1)
     }
 
@@ -271,32 +324,79 @@ impl<'a> SigilScanner<'a> {
                 offset += text[offset - start..].bytes().take_while(|byte| *byte == b'`').count();
                 continue;
             }
+            self.line_begun = end - without_marks(&self.text[self.line_begun.min(end)..end]).len();
+            let is_first = self.line_begun == offset;
+            if let Some(hidden) = self.hidden(offset) {
+                self.pass(is_first, hidden, end);
+                return Some(hidden);
+            }
             let Some(of) = opens(tail) else {
                 offset += 1;
                 continue;
             };
             let line = u32::try_from(at + 1).unwrap_or(u32::MAX);
-            let is_first = text[..offset - start].trim().is_empty();
             let Some((attributes, length)) = attributes(tail, of.name, &mut self.steps) else {
-                let place = offset..offset + 1;
-                each(Element { of, attributes: Vec::new(), content: None, line, is_first, place });
+                let (place, content, is_in_passing) = (offset..offset + 1, None, false);
+                each(Element { of, attributes: Vec::new(), content, line, is_first, is_in_passing, place });
                 offset += 1;
                 continue;
             };
             let content = offset + length;
             let closing = self.closing(of, content, is_first);
+            let is_in_passing = !is_first && closing.as_ref().is_some_and(|closing| !self.ends_line(closing.end));
             let element = Element {
                 of,
                 attributes,
                 content: closing.as_ref().map(|closing| self.text[content..closing.start].trim()),
                 line,
                 is_first,
+                is_in_passing,
                 place: offset..closing.as_ref().map_or(content, |closing| closing.end),
             };
             let is_good = each(element);
-            return Some(closing.filter(|_| is_good).map_or(content, |closing| closing.end));
+            let next = closing.filter(|_| is_good).map_or(content, |closing| closing.end);
+            self.pass(is_first, next, end);
+            return Some(next);
         }
         None
+    }
+
+    /// Takes note that something ends at `next`, in a line that ends at `end`.
+    fn pass(&mut self, is_first: bool, next: usize, end: usize) {
+        if is_first || next > end {
+            self.line_begun = next;
+        }
+    }
+
+    /// Returns whether only emphasis, comments and other elements follow in the line.
+    fn ends_line(&mut self, mut at: usize) -> bool {
+        let mut passed = Vec::new();
+        let ends = loop {
+            if let Some(known) = self.line_ends.get(&at) {
+                break *known;
+            }
+            passed.push(at);
+            self.steps += 1;
+            let rest = self.text[at..].trim_start_matches([' ', '\t', '\r', '*', '_', '~']);
+            at = self.text.len() - rest.len();
+            if rest.is_empty() || rest.starts_with('\n') {
+                break true;
+            }
+            let closed = || closes(rest).map(|(_, length)| at + length);
+            match self.hidden(at).or_else(closed).or_else(|| self.element_end(at)) {
+                Some(next) => at = next,
+                None => break false,
+            }
+        };
+        self.line_ends.extend(passed.into_iter().map(|at| (at, ends)));
+        ends
+    }
+
+    /// Returns the end of the element that begins here.
+    fn element_end(&mut self, at: usize) -> Option<usize> {
+        let of = opens(&self.text[at..])?;
+        let (_, length) = attributes(&self.text[at..], of.name, &mut self.steps)?;
+        self.closing(of, at + length, false).map(|closing| closing.end)
     }
 
     /// Returns the closing tag that ends the content which begins at `content`: the first one outside of code or, if
@@ -316,6 +416,35 @@ impl<'a> SigilScanner<'a> {
         let clean = after(&tags.clean).filter(|clean| clean.start < other);
         clean.or_else(|| Some(any).filter(|_| is_first))
     }
+}
+
+/// Returns the width of the white space that a line begins with; a tab reaches to the next multiple of 4.
+fn columns(line: &str) -> usize {
+    let space = line.chars().take_while(|next| next.is_whitespace());
+    space.fold(0, |column, next| if next == '\t' { column / 4 * 4 + 4 } else { column + 1 })
+}
+
+/// Returns a line without the white space and the marks of lists that it begins with.
+fn in_list(line: &str) -> &str {
+    let mut bare = line.trim_start();
+    loop {
+        let digits = bare.trim_start_matches(|next: char| next.is_ascii_digit());
+        let marks: &[char] = if digits.len() < bare.len() { &['.', ')'] } else { &['-', '*', '+', '•'] };
+        match digits.strip_prefix(marks).filter(|rest| rest.starts_with([' ', '\t'])) {
+            Some(rest) => bare = rest.trim_start(),
+            None => return bare,
+        }
+    }
+}
+
+/// Returns whether a line is a quotation, in a list or not.
+fn is_quoted(line: &str) -> bool {
+    in_list(line).starts_with('>')
+}
+
+/// Returns a part of a line without the marks of lists, headings and emphasis that it begins with.
+fn without_marks(part: &str) -> &str {
+    in_list(part).trim_start_matches(|next: char| next.is_whitespace() || "*_~#".contains(next))
 }
 
 /// Returns whether a line is the heading of the block in which events are suggested.

@@ -7,6 +7,7 @@
 
 use super::Format;
 use super::json::{self, Object};
+use crate::text::{decoded, repaired_json};
 
 /// How many lines with content are examined.
 const MAX_LINES: usize = 16;
@@ -88,8 +89,9 @@ impl Detecting {
 
     /// Counts the line that ends there.
     fn look(&mut self, end: usize) {
-        let line = String::from_utf8_lossy(&self.bytes[self.n_seen..end]);
-        let line = line.trim_start_matches('\u{feff}').trim();
+        let line = decoded(&self.bytes[self.n_seen..end]);
+        let line = repaired_json(line.trim());
+        let line = &*line;
         if line.is_empty() {
             return;
         }
@@ -141,7 +143,16 @@ fn speaker(event: &Object<'_>) -> Option<Format> {
         let parts = [event.get("message"), event.get("uuid"), event.get("operation"), event.get("leafUuid")];
         return parts.iter().any(Option::is_some).then_some(Format::Claude);
     }
-    // Every event of Claude Code's stream has its session.
+    // Wrappers and older versions of Claude Code leave the session out.
+    let is_claude = match kind.as_str() {
+        "system" => event.is("subtype", "init"),
+        "assistant" | "user" => event.object("message").get("content").is_some(),
+        "result" => event.text("result").is_some() && event.get("is_error").or(event.get("subtype")).is_some(),
+        _ => false,
+    };
+    if is_claude {
+        return Some(Format::Claude);
+    }
     event.text("session_id")?;
     [event.get("subtype"), event.get("message"), event.get("uuid")]
         .iter()
@@ -177,6 +188,12 @@ mod tests {
         check(&[THREAD, TURN], Format::Codex);
         check(&[THREAD, r#"{"type":"error","message":"x"}"#, r#"{"type":"turn.failed","error":{}}"#], Format::Codex);
         check(&["> build", "warning: no network", INIT, SAID, SAID], Format::Claude);
+        // Without sessions.
+        let used = r#"{"type":"assistant","message":{"content":[{"type":"tool_use","name":"Read","input":{}}]}}"#;
+        let ended = r#"{"type":"result","subtype":"success","is_error":false,"result":"Done."}"#;
+        check(&[used, ended], Format::Claude);
+        check(&[r#"{"type":"system","subtype":"init","tools":[]}"#, used], Format::Claude);
+        check(&[ended], Format::Claude);
     }
 
     #[test]

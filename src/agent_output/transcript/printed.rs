@@ -40,7 +40,7 @@ pub(super) fn look(text: String) -> Printed {
     }
     rest.push_str(&text[done..]);
     safe.push_str(&text[done..]);
-    if tokens(&rest) != Tokens::default() {
+    if tokens(&rest, true) != Tokens::default() {
         return Printed::Text(safe);
     }
     let is_all = rest.trim_start_matches('\u{feff}').trim().is_empty();
@@ -54,7 +54,7 @@ pub(super) fn look(text: String) -> Printed {
     }
     let begins_line =
         |value: &Range<usize>| text[..value.start].rsplit('\n').next().is_none_or(|line| line.trim().is_empty());
-    if is_all || tokens(&text) != Tokens::default() && values.iter().any(begins_line) {
+    if is_all || tokens(&text, true) != Tokens::default() && values.iter().any(begins_line) {
         Printed::Unknown(text)
     } else {
         Printed::Text(safe)

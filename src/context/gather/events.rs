@@ -5,7 +5,7 @@
 use std::collections::HashSet;
 
 use crate::context::{ShownEvent, Task};
-use crate::entry::{Attempt, Head, Id, Outcome, Scope};
+use crate::entry::{Attempt, AttemptHead, Head, Id, Outcome, Scope};
 use crate::index::catalog::{Catalog, RowId};
 use crate::journal;
 use crate::knowledge::live_events;
@@ -17,6 +17,10 @@ use crate::workspace::Workspace;
 const IMPORTANCE: u8 = 50;
 /// How much of each section of an attempt other tasks see, in characters.
 const QUOTE_CHARACTERS: usize = 300;
+/// How many of the files that a submission changed other tasks see.
+const MAX_CHANGED: usize = 10;
+/// How much of the name of a tree or a commit is shown, in characters.
+const SHORT_ID: usize = 12;
 
 /// Returns the events that a task may see, within the limits, in the form for its context. It is about the `relevant` ones, the
 /// best first.
@@ -76,6 +80,19 @@ pub(super) fn journal_events(
     events.take(room).collect()
 }
 
+/// Returns what a submission changed, and the commit that it left.
+fn changed(head: &AttemptHead) -> Option<String> {
+    let files: Vec<&String> = head.files.created.iter().chain(&head.files.modified).collect();
+    let shown: Vec<&str> = files.iter().take(MAX_CHANGED).map(|path| path.as_str()).collect();
+    let more = files.len() - shown.len();
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let shown = (!shown.is_empty()).then(|| format!("changed {}{more}", shown.join(", ")));
+    let commit =
+        head.commit.as_ref().and_then(|commit| commit.get(..SHORT_ID)).map(|commit| format!("commit {commit}"));
+    let parts: Vec<String> = commit.into_iter().chain(shown).collect();
+    (!parts.is_empty()).then(|| parts.join(", "))
+}
+
 /// Returns the kind of event that an attempt is for the other tasks of its section, and its summary; `None` if the
 /// attempt says nothing about its task, such as an interrupted one.
 fn event_of(attempt: &Attempt) -> Option<(&'static str, String)> {
@@ -90,14 +107,15 @@ fn event_of(attempt: &Attempt) -> Option<(&'static str, String)> {
     let (category, sentences) = match head.outcome {
         Outcome::Done => match verified {
             Some(verified) => ("approval", vec![Some(format!("`{}` passed.", verified.command)), notes()]),
-            None => ("submission", vec![notes()]),
+            None => ("submission", vec![notes(), changed(head)]),
         },
         Outcome::Retried => {
-            let refuted = verified.map(|by| format!("`{}` ended with {}.", by.command, by.exit_code));
+            let line = attempt.error_line().and_then(some).map(|line| format!(": {line}")).unwrap_or_default();
+            let refuted = verified.map(|by| format!("`{}` ended with {}{line}", by.command, by.exit_code));
             ("rejection", vec![refuted, some(&sections.feedback), why()])
         }
         // Part of it was done.
-        Outcome::Partial => ("submission", vec![notes()]),
+        Outcome::Partial => ("submission", vec![notes(), changed(head)]),
         Outcome::Failed | Outcome::Blocked => {
             let tried = some(&sections.what_tried).map(|tried| format!("Tried: {tried}"));
             ("rejection", vec![some(&sections.feedback), tried, why()])

@@ -84,7 +84,7 @@ struct TaskMatches {
     events: Vec<Id>,
     /// Attempts of other runs at other tasks.
     attempts: Vec<AttemptSummary>,
-    /// The ids of tasks with similar titles.
+    /// The ids of tasks with similar titles, or that touched at least half of the task's files.
     similar: Vec<String>,
     /// Why semantic search failed.
     problems: Vec<Problem>,
@@ -303,12 +303,19 @@ fn matches(
     // Attempts of the same run count as well.
     let alike = find(Kind::Journal, &alone, SIMILAR_ATTEMPTS, &is_other_task)?;
     let topic = content_words(&task.title);
-    let alike = alike.into_iter().filter(|hit| is_similar_task(&topic, &hit.entry.title));
     let catalog = &views[0].catalog;
     let summary =
         |hit: Hit| AttemptSummary::new(hit.entry.id, catalog.head(catalog.row_of_path(hit.entry.path.as_relative())?));
     let attempts = attempts.into_iter().filter_map(summary).collect();
-    let similar: BTreeSet<String> = alike.filter_map(summary).filter_map(|past| past.task_id).collect();
+    let own = if task.files.is_empty() { &precedents.record.files } else { &task.files };
+    let shares_files = |past: &AttemptSummary| {
+        let touched = past.head.files.touched();
+        let n_shared = own.iter().filter(|path| touched.contains(&path.as_str())).count();
+        n_shared > 0 && 2 * n_shared >= own.len()
+    };
+    let alike = alike.into_iter().filter_map(summary);
+    let alike = alike.filter(|past| is_similar_task(&topic, &past.task_title) || shares_files(past));
+    let similar: BTreeSet<String> = alike.filter_map(|past| past.task_id).collect();
     Ok(TaskMatches { learnings, knowledge, events, attempts, similar: similar.into_iter().collect(), problems })
 }
 

@@ -1,9 +1,9 @@
 //! The model of an attempt, and the state of the run and the task.
 
-use std::cmp::Reverse;
+use std::cmp::{Ordering, Reverse};
 
 use crate::context::{NumberedAttempt, Run, Status, Stuck};
-use crate::entry::{AttemptHead, Outcome};
+use crate::entry::{AttemptHead, Difficulty, Outcome};
 use crate::error::{Error, Result};
 use crate::journal::history::{AttemptSummary, RunRecord, TaskRecord, UNKNOWN, is_named};
 use crate::journal::strategy::{self, Choice, Models, STUCK_AFTER, SimilarTask};
@@ -31,18 +31,28 @@ pub(crate) fn choose_model(
     }
     let settings = &workspace.settings;
     let models = configured_models(workspace)?;
-    let similar: Vec<SimilarTask<'_>> = similar.iter().map(|attempts| similar_task(models, attempts)).collect();
+    let similar: Vec<SimilarTask<'_>> =
+        similar.iter().map(|attempts| similar_task(models, attempts, task.difficulty)).collect();
     let strategy = run.and_then(|run| run.strategy).unwrap_or(settings.strategy);
     Ok(strategy::choose(strategy, models, (task, of_run), &similar))
 }
 
-/// Returns what the attempts at a task say about the models in the list. Attempts of unknown models say nothing.
-fn similar_task<'a>(models: Models<'a>, attempts: &[AttemptSummary]) -> SimilarTask<'a> {
+/// Returns what the attempts at a task say about the models in the list, for a task of this difficulty. Attempts of unknown
+/// models say nothing. What fails at a harder task may do for this one, and what does for an easier one may fail.
+fn similar_task<'a>(
+    models: Models<'a>,
+    attempts: &[AttemptSummary],
+    difficulty: Option<Difficulty>,
+) -> SimilarTask<'a> {
     let listed = |name: &str| models.named(name).or_else(|| models.find(|model| is_named(model, name)));
     let model = |past: &AttemptSummary| past.head.model.as_deref().and_then(listed);
     let failed = attempts.iter().filter(|past| past.head.outcome.is_failure_of_task());
     let done = attempts.iter().rfind(|past| past.head.outcome == Outcome::Done);
-    SimilarTask { failed_with: failed.filter_map(model).collect(), done_by: done.and_then(model) }
+    let other = TaskRecord::of(attempts).difficulty;
+    let harder = difficulty.zip(other).map(|(own, other)| other.cmp(&own));
+    let failed_with = if harder == Some(Ordering::Greater) { Vec::new() } else { failed.filter_map(model).collect() };
+    let done_by = done.and_then(model).filter(|_| harder != Some(Ordering::Less));
+    SimilarTask { failed_with, done_by }
 }
 
 /// Returns the state of the run and the task for a context. The first attempt of a run at a new task has none.

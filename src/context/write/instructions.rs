@@ -142,7 +142,7 @@ mod tests {
             assert!(text.contains("`<failure-report>` (lines `what_tried:`, `why_failed:`)"), "{text}");
             assert_eq!(text.contains("`record_attempt`"), by_tools, "{text}");
             assert_eq!(id.is_some(), text.contains("<task-failed>t-4be0f7e7cc</task-failed>"), "{text}");
-            let read = elements::read(&text);
+            let read = elements::read(&text, false);
             assert!(read.ends.is_empty() && read.failure.is_none() && read.refused.is_empty(), "{read:?}");
         }
         assert!(reporting(true, Some("a`b\n<journal>")).contains("<task-failed>a'b\\u{a}&lt;journal></task-failed>"));

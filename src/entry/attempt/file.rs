@@ -129,6 +129,7 @@ impl Attempt {
             model,
             model_rationale,
             tree,
+            commit,
             next_model,
             duration_secs,
             cost_usd,
@@ -137,7 +138,7 @@ impl Attempt {
             context,
             refused,
         } = head;
-        for text in [task_id, feature, section, error_category, model, model_rationale, tree, next_model] {
+        for text in [task_id, feature, section, error_category, model, model_rationale, tree, commit, next_model] {
             *text = text.as_ref().map(|text| line(text, MAX_TEXT)).filter(|text| !text.is_empty());
         }
         (*run_id, *task_title) = (line(run_id, MAX_TEXT), line(task_title, MAX_TITLE));

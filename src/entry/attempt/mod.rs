@@ -20,6 +20,8 @@ pub(crate) use fingerprint::{error_line, error_lines};
 #[cfg(any(test, feature = "runner"))]
 pub(crate) use {file::prepare_text, sections::Keep};
 
+/// The category of the error of an attempt whose agent could not work because of its account.
+pub(crate) const ACCOUNT: &str = "account";
 /// The reason of a failure without a report.
 pub(crate) const NO_REPORT: &str = "Task failed (no structured report)";
 
@@ -54,7 +56,7 @@ choice! {
 }
 
 impl Outcome {
-    /// Returns whether it lengthens the task's streak of failures. `Done` alone ends it.
+    /// Returns whether an agent worked on the task and did not finish it.
     pub fn is_failure_of_task(self) -> bool {
         matches!(self, Outcome::Failed | Outcome::Blocked | Outcome::Retried)
     }
@@ -232,6 +234,8 @@ pub struct AttemptHead {
     pub model_rationale: Option<String>,
     /// `tree`: the git tree of the work tree after the attempt, without `.ralph/`.
     pub tree: Option<String>,
+    /// `commit`: the commit that was checked out after the attempt.
+    pub commit: Option<String>,
     /// `difficulty`.
     pub difficulty: Option<Difficulty>,
     /// `next_model`: the model that the run's next iteration should have.
@@ -262,6 +266,12 @@ impl AttemptHead {
     /// Returns a head with only these values.
     pub(crate) fn new(iteration: u32, outcome: Outcome) -> AttemptHead {
         AttemptHead { iteration, outcome, ..AttemptHead::default() }
+    }
+
+    /// Returns whether it lengthens the task's streak of failures. `Done` alone ends it.
+    pub(crate) fn extends_streak(&self) -> bool {
+        let is_of_account = self.error_category.as_deref() == Some(ACCOUNT);
+        self.outcome.is_failure_of_task() || self.outcome == Outcome::Error && !is_of_account
     }
 
     /// Returns its tokens, in and out, if it reports them.

@@ -3,6 +3,7 @@
 //! Pure. The caller's values always win over those of the output.
 
 use super::report::Report;
+use crate::agent_output::account::account_trouble;
 use crate::agent_output::transcript::{Format, Transcript, UNKNOWN_FORMAT};
 use crate::entry::{Outcome, Sections};
 use crate::error::Problem;
@@ -10,13 +11,20 @@ use crate::error::Problem;
 /// The path in problems of an output. An output is not a file of the memory.
 const PLACE: &str = "agent output";
 
-/// Returns the report with the values of the agent's output where the caller gives none, and the outcome according to
-/// the client, if it reports one. If the output's model is only the full name of `chosen_model`, it is ignored.
-pub(crate) fn completed_report(
-    report: &Report,
-    transcript: &Transcript,
-    chosen_model: &str,
-) -> (Report, Option<Outcome>) {
+/// How an attempt ended according to the client.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct ClientEnding {
+    /// The outcome, if it reports one.
+    pub(crate) outcome: Option<Outcome>,
+    /// Whether the agent's account kept it from working.
+    pub(crate) is_of_account: bool,
+}
+
+/// Returns the report with the values of the agent's output where the caller gives none, and how the attempt ended
+/// according to the client. If the output's model is only the full name of `chosen_model`, it is ignored.
+pub(crate) fn completed_report(report: &Report, transcript: &Transcript, chosen_model: &str) -> (Report, ClientEnding) {
+    let has_failed = report.agent_exit.is_some_and(|code| code != 0) || transcript.is_failed;
+    let is_of_account = account_trouble(&report.sections.errors, transcript, has_failed).is_some();
     let model = transcript.model.clone().filter(|model| !is_named(chosen_model, model));
     let mut report = report.clone();
     report.model = report.model.or(model);
@@ -36,12 +44,14 @@ pub(crate) fn completed_report(
     let is_cut = transcript.n_events > 0 && !transcript.is_complete;
     let ways = [
         (transcript.is_interrupted, Outcome::Interrupted),
+        (is_of_account, Outcome::Error),
         (transcript.is_blocked, Outcome::Blocked),
         (transcript.is_failed, Outcome::Error),
         (is_cut && report.agent_exit.is_some_and(|exit| killed_by(exit).is_some()), Outcome::Error),
         (is_cut, Outcome::Blocked),
     ];
-    (report, ways.into_iter().find_map(|(is_so, outcome)| is_so.then_some(outcome)))
+    let outcome = ways.into_iter().find_map(|(is_so, outcome)| is_so.then_some(outcome));
+    (report, ClientEnding { outcome, is_of_account })
 }
 
 /// Joins two texts, without those that are empty.

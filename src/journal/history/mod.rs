@@ -139,17 +139,16 @@ impl TaskRecord {
             refused: attempts.last().map(|newest| newest.head.refused.clone()).unwrap_or_default(),
             ..TaskRecord::default()
         };
-        if let [.., (_, before), (_, newest)] = failures[..] {
+        // An attempt that could not run leaves everything unchanged, so it is not a recurrence.
+        let worked = |outcome: Outcome| outcome.is_failure_of_task() || outcome == Outcome::Done;
+        let of_work: Vec<_> = failures.iter().filter(|(_, head)| worked(head.outcome)).collect();
+        if let [.., (_, before), (_, newest)] = of_work[..] {
             record.same_error =
                 newest.error_fingerprint.is_some() && newest.error_fingerprint == before.error_fingerprint;
         }
-        if let Some((at, newest)) = failures.last() {
-            // An attempt that could not run leaves everything unchanged, so it is not a recurrence.
-            let worked = |attempt: &&AttemptSummary| {
-                attempt.head.outcome.is_failure_of_task() || attempt.head.outcome == Outcome::Done
-            };
-            record.tree_seen = newest.tree.is_some()
-                && attempts[..*at].iter().copied().filter(worked).any(|attempt| attempt.head.tree == newest.tree);
+        if let Some((at, newest)) = of_work.last() {
+            let mut before = attempts[..*at].iter().filter(|attempt| worked(attempt.head.outcome));
+            record.tree_seen = newest.tree.is_some() && before.any(|attempt| attempt.head.tree == newest.tree);
         }
         record.rung = rung(record.streak, record.same_error || record.tree_seen);
         let mut counts: HashMap<&str, usize> = HashMap::new();
@@ -177,7 +176,7 @@ fn failures_since<'a>(
     attempts: &[&'a AttemptSummary],
     from: usize,
 ) -> impl Iterator<Item = (usize, &'a AttemptSummary)> {
-    let is_failure = |(_, attempt): &(usize, &AttemptSummary)| attempt.head.outcome.is_failure_of_task();
+    let is_failure = |(_, attempt): &(usize, &AttemptSummary)| attempt.head.extends_streak();
     attempts.iter().copied().enumerate().skip(from).filter(is_failure)
 }
 
@@ -362,9 +361,13 @@ pub(crate) mod tests {
         check("fdf", 1);
         check("ffd", 0);
         // Outcomes that do not concern the task neither lengthen nor end it.
-        check("feipf", 2);
-        check("eip", 0);
-        check("dei", 0);
+        check("feipf", 3);
+        check("eip", 1);
+        check("dei", 1);
+        check("dip", 0);
+        let mut of_account = attempts("fe");
+        of_account[1].head.error_category = Some(crate::entry::attempt::ACCOUNT.to_owned());
+        assert_eq!(TaskRecord::of(&of_account).streak, 1);
     }
 
     #[test]
@@ -386,7 +389,7 @@ pub(crate) mod tests {
         check("ff", "aa", true, (true, 3));
         check("ff", "ab", true, (false, 2));
         check("ff", "--", true, (false, 2));
-        check("fef", "axa", true, (true, 3));
+        check("fef", "axa", true, (true, 4));
         check("fdf", "a-a", true, (false, 1));
         check("fff", "aab", true, (false, 3));
         check("ff", "ab", false, (false, 2));
@@ -395,7 +398,7 @@ pub(crate) mod tests {
         check("df", "aa", false, (true, 2));
         check("ff", "--", false, (false, 2));
         // An attempt that could not run, or was stopped, leaves the state unchanged.
-        check("fe", "aa", false, (false, 1));
+        check("fe", "aa", false, (false, 2));
         check("if", "aa", false, (false, 1));
     }
 
@@ -415,7 +418,7 @@ pub(crate) mod tests {
         assert_eq!(record.difficulty, Some(Difficulty::Hard));
         assert_eq!(record.error_category.as_deref(), Some("build_error"));
         assert_eq!(record.files, ["src/a.rs"]);
-        assert_eq!(record.failed_with, [("build_error".to_owned(), 1)]);
+        assert_eq!(record.failed_with, [("build_error".to_owned(), 1), ("unknown".to_owned(), 1)]);
     }
 
     #[test]

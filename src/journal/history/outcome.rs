@@ -4,11 +4,11 @@
 //! failed verification. A remark of the agent is never an error. An error is what a program printed, or what the agent
 //! reports as one.
 
-use super::agent_output::joined;
+use super::agent_output::{ClientEnding, joined};
 use super::report::Report;
 use crate::agent_output::elements::{ParsedSigils, section_of};
 use crate::agent_output::transcript::{Format, Transcript, without_sigils};
-use crate::entry::attempt::NO_REPORT;
+use crate::entry::attempt::{ACCOUNT, NO_REPORT};
 use crate::entry::{Outcome, Sections};
 
 /// The category of the error in that case.
@@ -20,20 +20,24 @@ const STACK_TRACE: usize = 500;
 
 /// Returns the outcome: the caller's, otherwise what the agent reported, otherwise the client's. The exit status comes
 /// last, because a client at its limit also exits with another status than 0.
-pub(crate) fn outcome(told: Option<Outcome>, report: &Report, ended: Option<Outcome>) -> Outcome {
+pub(crate) fn outcome(told: Option<Outcome>, report: &Report, ended: ClientEnding) -> Outcome {
     let is_verified = report.validation.as_ref().is_none_or(|validated| validated.exit_code == 0);
     match (report.outcome, told) {
         (None, Some(Outcome::Done)) if !is_verified => Outcome::Retried,
         (Some(outcome), _) | (None, Some(outcome)) => outcome,
-        (None, None) => ended.unwrap_or(match report.agent_exit {
+        (None, None) => ended.outcome.unwrap_or(match report.agent_exit {
             None | Some(0) => Outcome::Blocked,
             Some(_) => Outcome::Error,
         }),
     }
 }
 
-/// Returns the category of an attempt's error, as its agent reports it; `None` if it did not fail.
-pub(crate) fn error_category(output: &ParsedSigils, outcome: Outcome) -> Option<String> {
+/// Returns the category of an attempt's error, as its agent reports it; `None` if it did not fail. That an account kept
+/// the agent from working only the client says.
+pub(crate) fn error_category(output: &ParsedSigils, outcome: Outcome, ended: ClientEnding) -> Option<String> {
+    if outcome == Outcome::Error && ended.is_of_account {
+        return Some(ACCOUNT.to_owned());
+    }
     let reported = output.failure.as_ref().map(|report| report.category.clone());
     reported.or_else(|| (outcome.is_success() == Some(false)).then(|| UNKNOWN.to_owned()))
 }
@@ -47,7 +51,8 @@ pub(crate) fn sections(output: ParsedSigils, report: &Report, transcript: &Trans
     let failure = output.failure.unwrap_or_default();
     // A stream names the agent's last words and the client's errors. The end of a plain text may be either.
     let is_text = matches!(transcript.format, Format::Text | Format::Unknown);
-    let mut last_words = if is_silent && is_text { last_words(&transcript.text) } else { String::new() };
+    let has_words = is_text && (is_silent || outcome == Outcome::Interrupted);
+    let mut last_words = if has_words { last_words(&transcript.text) } else { String::new() };
     let printed = if outcome == Outcome::Error {
         let of_client = transcript.errors.last().filter(|_| is_silent && !is_text).cloned();
         let of_text = std::mem::take(&mut last_words);

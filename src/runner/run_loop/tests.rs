@@ -250,15 +250,14 @@ fn a_box_that_cannot_be_ticked_ends_the_run() {
 
 #[test]
 fn a_run_that_keeps_going_pauses_and_heeds_its_limits() {
-    let mut trial = Trial::new("echo 'invalid API key' >&2; exit 1");
+    let mut trial = Trial::new("echo 'no route' >&2; exit 1");
     trial.keep_going = Some(Duration::ZERO);
     let came = trial.run();
     assert_eq!(came.end.as_ref().unwrap(), &RunEnd::Limit(RunLimit::Iterations));
     assert_eq!(came.outcomes(), ["error"; 4]);
     // It does not wait for an attempt that never begins.
     let pauses: Vec<&String> = came.io.lines.iter().filter(|line| line.contains("waiting")).collect();
-    let told =
-        "the agent ended with an error 3 times in a row, within 10 s each: exit code 1: invalid API key; waiting 0 s";
+    let told = "the agent ended with an error 3 times in a row, within 10 s each: exit code 1: no route; waiting 0 s";
     assert_eq!(pauses, [told]);
     let mut trial = Trial::new("echo 'Claude AI usage limit reached|1755615600'; touch ready; exit 1");
     trial.keep_going = Some(Duration::from_secs(1_000_000));

@@ -9,6 +9,7 @@ use ralph_memory::agent_output::transcript::{self, Options, Reader, Transcript, 
 use ralph_memory::entry::{Outcome, Validation};
 use ralph_memory::error::Argument;
 use ralph_memory::memory::{AttemptView, KeptAttempt, Recorded, Report, Written, record_command};
+use ralph_memory::text::decoded;
 use ralph_memory::{Error, Memory, Task};
 use serde::Serialize;
 
@@ -57,6 +58,12 @@ pub(crate) struct RecordArgs {
     /// The task's id [default: derived from the title]
     #[arg(long, value_name = "ID", value_parser = parse::task_id)]
     task_id: Option<String>,
+    /// The feature that the task belongs to
+    #[arg(long, value_name = "NAME")]
+    feature: Option<String>,
+    /// The section that the task belongs to
+    #[arg(long, value_name = "ID")]
+    section: Option<String>,
     /// How it ended, whatever the text says: done, failed, blocked, retried, error, partial, interrupted
     ///
     /// `done` and `failed` are what an agent reports. `retried`: it reports success, but verification fails. `blocked`: it
@@ -93,10 +100,11 @@ pub(crate) struct RecordArgs {
 impl RecordArgs {
     fn task(&self) -> Option<Task> {
         let title = self.task.as_ref().filter(|title| !title.trim().is_empty());
-        if title.is_none() && self.task_id.is_none() {
+        let (id, feature, section) = (self.task_id.clone(), self.feature.clone(), self.section.clone());
+        if [&title.cloned(), &id, &feature, &section].into_iter().all(Option::is_none) {
             return None;
         }
-        Some(Task { id: self.task_id.clone(), ..Task::new(title.cloned().unwrap_or_default()) })
+        Some(Task { id, feature, section, ..Task::new(title.cloned().unwrap_or_default()) })
     }
 
     /// Returns whether an output without any text still is an attempt: the options say how it ended.
@@ -119,7 +127,7 @@ struct RecordAnswer<'a> {
 
 pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &RecordArgs) -> anyhow::Result<Exit> {
     let recorded = recorded(globals, args).and_then(|recorded| {
-        show(ui, &recorded, args.task().is_some())?;
+        show(ui, &recorded, args.task.is_some() || args.task_id.is_some())?;
         Ok(recorded)
     });
     match recorded {
@@ -392,5 +400,5 @@ fn text_of(from: impl std::io::Read) -> std::io::Result<String> {
     if bytes.len() as u64 > MAX_TEXT {
         return Err(std::io::Error::new(std::io::ErrorKind::InvalidData, "it is over the limit of 64 MiB"));
     }
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+    Ok(decoded(&bytes).into_owned())
 }

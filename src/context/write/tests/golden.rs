@@ -33,7 +33,7 @@ fn first_attempt_without_anything_known() {
     assert_snapshot!("instructions_with_suggestions", suggests.text());
     // An agent that repeats them says nothing.
     assert_eq!(
-        crate::agent_output::elements::tokens(&suggests.text()),
+        crate::agent_output::elements::tokens(&suggests.text(), true),
         crate::agent_output::elements::Tokens::default()
     );
 }

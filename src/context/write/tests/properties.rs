@@ -359,7 +359,7 @@ proptest! {
         // Its own last lines name elements, in inline code.
         let notes = briefing.text.split("\n## More\n").next().unwrap_or_default();
         prop_assert_eq!(defuse(notes), notes);
-        prop_assert_eq!(elements::read(&briefing.text), elements::ParsedSigils::default());
+        prop_assert_eq!(elements::read(&briefing.text, true), elements::ParsedSigils::default());
         prop_assert_eq!(briefing.text.is_empty(), !by_tools && briefing.entries.is_empty() && briefing.attempts.is_empty() && headings(&briefing.text).is_empty());
         let titles = briefing.attempts.len();
         let own = ["# Project Memory", "## Open Tasks", "## Other Open Tasks", "## Recurring Errors", "## Decisions and Learnings", "## New Since 1970-01-01", "## More"];
