@@ -508,3 +508,25 @@ fn limits_of_the_progress_are_options() {
     assert!(prompt.contains("## Iteration 2\n") && prompt.contains("...[truncated]...\nfails\n"), "{told} {prompt}");
     assert!(!prompt.contains("Iteration 1") && !prompt.contains("enough"), "{prompt}");
 }
+
+#[test]
+fn a_section_is_told_commits_files_and_the_line_that_decides() {
+    let base = TestBase::new();
+    for arguments in [&["init", "--quiet"][..], &["add", "--all"], &["commit", "--quiet", "--message", "begin"]] {
+        git(&base, arguments);
+    }
+    let head = git(&base, &["rev-parse", "HEAD"]);
+    base.write("out.txt", "Compiling\nerror[E0308]: mismatched types\n");
+    let of_section = |task: &'static str| ["--task", task, "--section", "s-1"];
+    let verified = ["--verify-exit", "1", "--verify-command", "cargo test", "--verify-output", "out.txt"];
+    let refuted = [&["record"], &of_section("A")[..], &verified].concat();
+    base.with(refuted).input("<task-done>A</task-done>").run().says(0, "");
+    base.run([&["context"], &of_section("B")[..]].concat()).says(0, "");
+    base.write("src/b.rs", "fn b() {}\n");
+    base.with([&["record"], &of_section("B")[..]].concat()).input("<task-done>B</task-done>").run().says(0, "");
+    let told = base.run([&["context"], &of_section("C")[..]].concat());
+    let submitted = format!("commit {}, changed src/b.rs", &head.trim()[..12]);
+    for part in ["`cargo test` ended with 1: error[E0308]: mismatched types", &submitted] {
+        assert!(told.stdout.contains(part), "{part}: {told}");
+    }
+}

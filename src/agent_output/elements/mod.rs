@@ -6,6 +6,7 @@
 //! nothing; the examples in the instructions write nothing either.
 
 mod suggestions;
+mod tags;
 mod tokens;
 mod values;
 

@@ -111,3 +111,25 @@ fn failed_with(task: &TaskRecord, attempts: &[NumberedAttempt]) -> Vec<(String, 
     counts.sort_by(|one, other| (Reverse(one.1), &one.0).cmp(&(Reverse(other.1), &other.0)));
     counts
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::journal::history::tests::attempts;
+
+    #[test]
+    fn a_harder_failure_and_an_easier_success_say_nothing() {
+        let models = ["haiku", "sonnet", "opus"].map(str::to_owned);
+        let said = |own: Option<Difficulty>, other: Option<Difficulty>| {
+            let mut attempts = attempts("fd");
+            for (past, model) in attempts.iter_mut().zip(["sonnet", "opus"]) {
+                (past.head.model, past.head.difficulty) = (Some(model.to_owned()), other);
+            }
+            let similar = similar_task(Models::new(&models).unwrap(), &attempts, own);
+            (!similar.failed_with.is_empty(), similar.done_by.is_some())
+        };
+        let (easy, hard) = (Some(Difficulty::Easy), Some(Difficulty::Hard));
+        assert_eq!([said(None, hard), said(hard, None), said(hard, hard)], [(true, true); 3]);
+        assert_eq!([said(easy, hard), said(hard, easy)], [(false, true), (true, false)]);
+    }
+}
