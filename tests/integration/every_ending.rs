@@ -52,14 +52,14 @@ const fn turn(
 }
 
 /// Failed, blocked and retried attempts and errors lengthen a streak, unless an account has no money; a done one ends it, and
-/// others leave it. From two on the strongest model works, but a hint comes first.
+/// others leave it. From two on the strongest model works, but a hint comes first. The first task needed opus for the same file.
 const TURNS: [Turn; 20] = [
     turn("claude-failed", 0, Fails, (1, 0, "sonnet"), "failed"),
     turn("claude-done", 0, Fails, (2, 1, "sonnet"), "retried"),
     turn("claude-done", 0, Passes, (3, 2, "opus"), "done"),
     // The second task.
     turn("claude-max-turns", 1, Fails, (1, 0, "sonnet"), "blocked"),
-    turn("claude-overloaded", 1, Fails, (2, 1, "sonnet"), "error"),
+    turn("claude-overloaded", 1, Fails, (2, 1, "opus"), "error"),
     turn("claude-refusal", 1, Fails, (3, 2, "opus"), "blocked"),
     turn("claude-cut", 137, Cut, (4, 3, "opus"), "error"),
     turn("claude-interrupted", 0, Interrupted, (5, 4, "opus"), "interrupted"),

@@ -188,9 +188,9 @@ fn a_task_begins_with_the_model_that_did_similar_ones() {
     check("Port the login form to Svelte again", cost, "opus", similar);
     check("Compress the backups", cost, "sonnet", "default (cost-optimized strategy)");
     check("Draw the login form", cost, "sonnet", "default (cost-optimized strategy)");
-    // The cheapest was not tried, and a fixed model stays.
+    // The cheapest was not tried.
     check("Port the signup form to Svelte", "escalate", "haiku", "default (escalate strategy)");
-    check("Port the signup form to Svelte", "fixed", "sonnet", "fixed");
+    check("Port the signup form to Svelte", "fixed", "opus", similar);
     // As many were done by the model that is the default.
     attempt(7, "Port the profile form to Svelte", "done", sonnet);
     attempt(8, "Port the billing form to Svelte", "done", sonnet);

@@ -524,7 +524,7 @@ fn a_section_is_told_commits_files_and_the_line_that_decides() {
     base.run([&["context"], &of_section("B")[..]].concat()).says(0, "");
     base.write("src/b.rs", "fn b() {}\n");
     base.with([&["record"], &of_section("B")[..]].concat()).input("<task-done>B</task-done>").run().says(0, "");
-    let told = base.run([&["context"], &of_section("C")[..]].concat());
+    let told = base.run([&["context", "--run", "run-other"], &of_section("C")[..]].concat());
     let submitted = format!("commit {}, changed src/b.rs", &head.trim()[..12]);
     for part in ["`cargo test` ended with 1: error[E0308]: mismatched types", &submitted] {
         assert!(told.stdout.contains(part), "{part}: {told}");

@@ -341,7 +341,9 @@ impl<'a> SigilScanner<'a> {
             };
             let content = offset + length;
             let closing = self.closing(of, content, is_first);
-            let is_in_passing = !is_first && closing.as_ref().is_some_and(|closing| !self.ends_line(closing.end));
+            // In a line of JSON that a caller calls the agent's text, an element stands in a text of its own.
+            let may_pass = !is_first && !text.trim_start().starts_with('{');
+            let is_in_passing = may_pass && closing.as_ref().is_some_and(|closing| !self.ends_line(closing.end));
             let element = Element {
                 of,
                 attributes,

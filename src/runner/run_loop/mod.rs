@@ -129,6 +129,10 @@ impl<'a> RunLoop<'a> {
             let _operation = self.memory.operation("run");
             self.memory.begin(task, &self.run)?
         };
+        if self.options.verify.is_none() && progress.attempts.is_empty() {
+            let told = "without `--verify COMMAND`, the agent's word decides whether a task is done";
+            io.event(RunEvent::Warning(told));
+        }
         if let Some(warning) = self.warning(&attempt) {
             io.event(RunEvent::Warning(&warning));
         }

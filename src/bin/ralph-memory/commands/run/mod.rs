@@ -65,7 +65,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, globals: &Globals, args: &RunArgs) -> anyhow:
     })?;
     let (Assignment::Task(task) | Assignment::Checklist { like: task, .. }) = &mut assignment;
     task.files = project_paths::of_project(&memory, &task.files)?;
-    warn(ui, &memory, &options);
+    warn(ui, &memory, &options.agent);
     let interrupt = activity::interrupt().map_err(|source| Error::Io {
         action: "listen for signals in",
         path: memory.root().to_owned(),
@@ -183,10 +183,7 @@ fn server(memory: &Memory) -> Vec<String> {
 }
 
 /// Shows warnings before the run begins.
-fn warn(ui: &mut Ui<'_>, memory: &Memory, options: &RunOptions) {
-    if options.verify.is_none() {
-        ui.note("without `--verify COMMAND`, the agent's word decides whether a task is done");
-    }
+fn warn(ui: &mut Ui<'_>, memory: &Memory, agent: &CommandLine) {
     let semantic = memory.semantic_status();
     if semantic.wanted {
         ui.note(&semantic.detail);
@@ -198,7 +195,7 @@ fn warn(ui: &mut Ui<'_>, memory: &Memory, options: &RunOptions) {
         let command = record_command(memory.root(), kept.path());
         ui.warn(&format!("warning: an attempt is not in the journal; {command} records it"));
     }
-    for odd in options.agent.odd_models(&memory.settings().models) {
+    for odd in agent.odd_models(&memory.settings().models) {
         ui.warn(&format!("warning: {odd}"));
     }
 }
