@@ -254,8 +254,8 @@ pub(crate) struct Reference {
     pub tags: Vec<String>,
     /// Its category.
     pub category: Option<String>,
-    /// When it was last changed: of two similar learnings, the newer one is shown.
-    pub recency: Option<DateTime<Utc>>,
+    /// The entries that contradict it.
+    pub contradicts: Vec<Id>,
     /// Its body, as in the file.
     pub body: String,
     /// What may have made it outdated. In a briefing, that is a file that is gone, and no commit is known.

@@ -13,7 +13,7 @@ use super::written::{FINGERPRINTS, is_same_body, signature};
 use super::{Head, Id, MAX_FILE_BYTES, MAX_FRONTMATTER_BYTES, Scope, Source, frontmatter};
 use crate::error::{Argument, Error, Result};
 use crate::text::lines::each_once;
-use crate::text::{first_sentence, fold, fold_tag, is_same_name, one_line, split_tags};
+use crate::text::{comparable, first_sentence, fold, fold_tag, is_same_name, one_line, split_tags};
 
 /// The categories of learnings.
 pub const LEARNINGS: [&str; 7] =
@@ -245,7 +245,7 @@ impl Knowledge {
     fn normalised_questions(&self) -> Result<Vec<String>> {
         let mut questions: Vec<String> = Vec::new();
         for question in self.questions.iter().map(|question| line(question)).filter(|question| !question.is_empty()) {
-            if !questions.iter().any(|other| fold(other) == fold(&question)) {
+            if !questions.iter().any(|other| comparable(other) == comparable(&question)) {
                 questions.push(question);
             }
         }
@@ -321,7 +321,7 @@ impl Knowledge {
             let old = known.remove(field.name);
             let is_kept = match field.name {
                 "scope" | "source" | "details" => true,
-                "title" => fold(&self.title) == fold(&existing.title),
+                "title" => comparable(&self.title) == comparable(&existing.title),
                 // An agent that repeats a text has not learned it at another task.
                 "task_id" | "run_id" => !self.source.is_person() && !is_new_text && old.is_some(),
                 _ => old.as_ref() == Some(&new),
@@ -329,7 +329,8 @@ impl Knowledge {
             match new {
                 _ if is_kept => {}
                 Value::Array(_) => {
-                    let folded = |item: &String| if field.name == "questions" { fold(item) } else { item.clone() };
+                    let folded =
+                        |item: &String| if field.name == "questions" { comparable(item) } else { item.clone() };
                     let old: Vec<String> = edit::list_items(old.as_ref()).iter().map(folded).collect();
                     let mut items = edit::list_items(Some(&new));
                     items.retain(|item| !old.contains(&folded(item)));
@@ -443,8 +444,8 @@ mod tests {
 
     #[test]
     fn only_differences_change() {
-        let head = read("knowledge/x.md", b"---\ntitle: t\ntags: [b]\nfeature: f\n---\nold\n").head;
-        let knowledge = Knowledge { feature: Some("f".into()), ..Knowledge::new("T", ["a", "b"], "new") };
+        let head = read("knowledge/x.md", b"---\ntitle: one title\ntags: [b]\nfeature: f\n---\nold\n").head;
+        let knowledge = Knowledge { feature: Some("f".into()), ..Knowledge::new("One  Title.", ["a", "b"], "new") };
         let changes = knowledge.changes_to(&head, "old\n");
         assert_eq!(changes, [Change::AddItems("tags", vec!["a".into()]), Change::Body("new".into())]);
     }

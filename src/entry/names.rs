@@ -8,7 +8,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::{Head, Id, Kind, Scope, Source};
-use crate::text::{fold, nfc, without_accents};
+use crate::text::{comparable, without_accents};
 
 /// The entry that a name means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,7 +86,7 @@ impl EntryNames {
 
     /// Returns the knowledge that a title means, or an alias: several entries, if all of them have it or had it.
     pub(crate) fn titled(&self, name: &str) -> Vec<Id> {
-        let title = fold(name);
+        let title = comparable(name);
         let in_area = |area: &AreaNames| {
             let found = [&area.titles, &area.former_titles].map(|titles| titles.knowledge(&title));
             let found = found.into_iter().find(|ids| !ids.is_empty());
@@ -103,7 +103,7 @@ impl EntryNames {
         if by_id.is_some_and(|entry| entry.live().is_some()) {
             return by_id;
         }
-        let title = fold(target);
+        let title = comparable(target);
         let titled = self.live.titles.get(&title, scope).map(NamedEntry::Live).or(by_id);
         let was_titled = || self.live.former_titles.get(&title, scope).map(NamedEntry::Live);
         let archived = || {
@@ -128,7 +128,7 @@ struct AreaNames {
     former_ids: HashMap<Id, Id>,
     titles: TitledEntries,
     former_titles: TitledEntries,
-    /// By titles with accents, without them.
+    /// By titles with accents or letters whose case counts, without them and in lower case.
     plain_titles: TitledEntries,
 }
 
@@ -143,8 +143,9 @@ impl AreaNames {
                 }
             }
             self.titles.add(&head.title, &id, head);
-            let plain = without_accents(&nfc(&head.title));
-            if !head.title.is_ascii() && plain != fold(&head.title) {
+            let title = comparable(&head.title);
+            let plain = without_accents(&title);
+            if plain != title {
                 self.plain_titles.add(&plain, &id, head);
             }
             for alias in &head.aliases {
@@ -161,13 +162,13 @@ impl AreaNames {
     }
 }
 
-/// The entries of each title, folded.
+/// The entries of each title, in the form for comparisons.
 #[derive(Debug, Default)]
 struct TitledEntries(HashMap<String, Vec<(Kind, Scope, Source, Id)>>);
 
 impl TitledEntries {
     fn add(&mut self, title: &str, id: &Id, head: &Head) {
-        let title = fold(title);
+        let title = comparable(title);
         if !title.is_empty() {
             self.0.entry(title).or_default().push((head.kind, head.scope.clone(), head.source, id.clone()));
         }

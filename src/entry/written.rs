@@ -12,7 +12,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::edit::{self, Change, list_items};
 use super::frontmatter;
 use super::{Author, Source};
-use crate::text::{event_words, fold, is_negation, nfc};
+use crate::text::{event_words, fold, nfc, telling};
 
 /// The key in the frontmatter.
 pub(crate) const FINGERPRINTS: &str = "fingerprints";
@@ -33,10 +33,10 @@ pub(crate) fn fingerprint(title: &str, body: &str) -> String {
 }
 
 /// Returns the fingerprint of a text with four hexadecimal digits for each of its words, those without meaning left out. The
-/// lowest bit says that the word decides what the text says: a number, or a negation.
+/// lowest bit says that the word decides what the text says: a number, a symbol or a negation.
 pub(crate) fn signature(title: &str, body: &str) -> String {
     let hash_of = |word: &String| {
-        let is_decisive = is_negation(word) || word.bytes().any(|byte| byte.is_ascii_digit());
+        let is_decisive = !telling([word.as_str()]).is_empty();
         format!("{:04x}", xxh3_64(word.as_bytes()) & 0xfffe | u64::from(is_decisive))
     };
     let words: String = event_words(title, body).iter().take(MAX_WORDS).map(hash_of).collect();

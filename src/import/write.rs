@@ -18,7 +18,7 @@ use crate::error::{Error, Result};
 use crate::index::catalog::{Area, Catalog, RowId};
 use crate::knowledge::{self, dedup, may_change, proposed, rejected};
 use crate::store::Lock;
-use crate::text::fold;
+use crate::text::{comparable, tokens};
 use crate::workspace::{Work, Workspace};
 
 /// How many paths git is asked about. Of more files, it is asked about their folders.
@@ -83,7 +83,7 @@ impl Import<'_> {
         for row in live.knowledge_rows().filter(|row| live.is_indexable(*row)) {
             let head = live.head(row);
             if head.scope == Scope::Project {
-                titles.entry(fold(&head.title)).or_default().push((live.id(row), head.body_fingerprint));
+                titles.entry(comparable(&head.title)).or_default().push((live.id(row), head.body_fingerprint));
             }
             if head.imported.is_none() {
                 own.push((row, head));
@@ -137,7 +137,7 @@ impl Import<'_> {
                 let (Some(id), Ok(text)) = (catalog.id(row), std::str::from_utf8(&file.bytes)) else { continue };
                 let entry = read(&path, &file.bytes);
                 let Some((hash, now)) = imported_hash(text, &entry) else { continue };
-                let (row, words) = (is_live.then_some(row), words(&entry.body));
+                let (row, words) = (is_live.then_some(row), tokens(&entry.body).into_iter().collect());
                 known.entry(key).or_default().push(Known { id, row, hash, now, words });
             }
         }
@@ -172,7 +172,7 @@ impl Import<'_> {
             return Ok(outcome(ImportAction::Conflict).because(reason));
         }
         let is_taken = |title: &str| {
-            let titled = self.titles.get(&fold(title)).into_iter().flatten();
+            let titled = self.titles.get(&comparable(title)).into_iter().flatten();
             titled.filter_map(|(id, _)| id.as_ref()).any(|id| *id != known.id)
         };
         let title = if is_taken(&item.knowledge.title) { &item.longer_title } else { &item.knowledge.title };
@@ -199,7 +199,7 @@ impl Import<'_> {
         let (fingerprint, _) = body_fingerprint(&item.knowledge.body);
         let tags = [item.knowledge.tags.as_slice(), request.tags.as_slice()].concat();
         let mut knowledge = self.checked(&Knowledge { tags: tags.clone(), ..item.titled(&title) })?;
-        if let Some(titled) = self.titles.get(&fold(&title)) {
+        if let Some(titled) = self.titles.get(&comparable(&title)) {
             if let Some((id, _)) = titled.iter().find(|(_, text)| *text == fingerprint) {
                 let became = outcome(ImportAction::Unchanged, &title).with_id(id.clone());
                 return Ok(became.because("the memory has it already"));
@@ -221,7 +221,7 @@ impl Import<'_> {
             self.written.push(added.path.as_relative().to_owned());
             id = Some(added.id);
         }
-        self.titles.entry(fold(&title)).or_default().push((id.clone(), fingerprint));
+        self.titles.entry(comparable(&title)).or_default().push((id.clone(), fingerprint));
         Ok(outcome(ImportAction::Added, &title).with_id(id))
     }
 
@@ -262,7 +262,7 @@ fn pair(items: &[Item], numbers: &[usize], mut known: Vec<Known>, versions: &mut
         }
     }
     for number in left {
-        let own = words(&items[number].knowledge.body);
+        let own: HashSet<String> = tokens(&items[number].knowledge.body).into_iter().collect();
         let shares_most = |known: &Known| {
             let n_shared = own.intersection(&known.words).count();
             n_shared * 2 >= own.len() && n_shared * 2 >= known.words.len()
@@ -270,11 +270,6 @@ fn pair(items: &[Item], numbers: &[usize], mut known: Vec<Known>, versions: &mut
         let place = known.iter().position(|known| is_alone || shares_most(known));
         versions.extend(place.map(|at| (number, known.remove(at))));
     }
-}
-
-fn words(text: &str) -> HashSet<String> {
-    let words = text.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty());
-    words.map(str::to_lowercase).collect()
 }
 
 /// Returns when the files of the items were last committed, those of which git says it: the date of an entry whose file has

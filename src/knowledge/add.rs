@@ -21,7 +21,7 @@ use crate::index::catalog::{Area, Catalog, RowId};
 use crate::knowledge::dedup;
 use crate::search::retrieve::superseded;
 use crate::store::{Created, Lock, stem_for_title};
-use crate::text::{event_words, fold};
+use crate::text::{comparable, event_words};
 use crate::workspace::Workspace;
 
 /// Adds knowledge, as `Memory::add` describes it, without its vectors.
@@ -87,7 +87,7 @@ fn tagged(workspace: &Workspace, catalog: &Catalog, knowledge: &Knowledge) -> Re
 /// Returns knowledge with the title of the entry that states the same, if the entry had the knowledge's own title before it was
 /// renamed: the writer has not heard of the later one.
 fn with_later_title(entry: &Head, knowledge: &Knowledge) -> Knowledge {
-    let had_title = entry.aliases.iter().any(|alias| fold(alias) == fold(&knowledge.title));
+    let had_title = entry.aliases.iter().any(|alias| comparable(alias) == comparable(&knowledge.title));
     let title = if had_title { entry.title.clone() } else { knowledge.title.clone() };
     Knowledge { title, ..knowledge.clone() }
 }
@@ -178,7 +178,7 @@ fn find_same(workspace: &Workspace, catalog: &Catalog, knowledge: &Knowledge) ->
             .map(|row| (row, catalog.head(row)))
             .filter(|(_, head)| !head.is_expired(now) && workspace.shows(head))
     };
-    let has_title = |(_, head): &&(RowId, Head)| fold(&head.title) == fold(&knowledge.title);
+    let has_title = |(_, head): &&(RowId, Head)| comparable(&head.title) == comparable(&knowledge.title);
     let is_new = |id: &Id| !knowledge.supersedes.contains(id);
     let id_of = |(row, _): &(RowId, Head)| catalog.id(*row).filter(is_new);
     // A decision may have the title of a convention: they are never the same, and one may replace the other.
@@ -286,7 +286,7 @@ pub(crate) fn update(
     changes.push(Change::Set(edit::updated_key(&text), timestamp(workspace.now()).into()));
     let edited = edited(&path, &text, &changes, true)?;
     let problems = workspace.replace(lock, &path, &text, &edited)?;
-    let has_title = fold(&knowledge.title) == fold(&entry.head.title);
+    let has_title = comparable(&knowledge.title) == comparable(&entry.head.title);
     let title = if has_title { entry.head.title } else { knowledge.title.clone() };
     let removed = removed_lines(&entry.body, &knowledge.body);
     Ok(Written { removed, problems, ..Written::new(WriteAction::Updated, id, title, &path) })

@@ -9,7 +9,7 @@ use std::collections::{BTreeSet, HashSet};
 use crate::entry::knowledge::{Class, Knowledge, class};
 use crate::entry::written::{fingerprint, had_body, short};
 use crate::entry::{Head, Kind, body_fingerprint};
-use crate::text::{fold, is_negation, telling_words, title_of, words};
+use crate::text::{are_told_apart, comparable, telling, telling_words, title_of, tokens, words};
 
 /// How many of an entry's statements a new body must repeat to replace it, in hundredths.
 const KEPT_STATEMENTS: usize = 60;
@@ -58,8 +58,7 @@ pub(crate) fn find<Key: Copy + Ord>(
     new: &Knowledge,
     heads: impl Iterator<Item = (Key, impl Borrow<Head>)>,
 ) -> DuplicateSearch<Key> {
-    let title = fold(&new.title);
-    let title_words = words(&new.title);
+    let title = tokens(&new.title);
     let about = content_words(&new.title);
     let (fingerprint, _) = body_fingerprint(&new.body);
     let tags: HashSet<&str> = new.tags.iter().map(String::as_str).collect();
@@ -71,15 +70,16 @@ pub(crate) fn find<Key: Copy + Ord>(
         if head.kind != Kind::Knowledge || !head.valid || is_event(&head.category) || is_event(&new.category) {
             continue;
         }
-        let has_title = fold(&head.title) == title;
+        let other_title = tokens(&head.title);
+        let has_title = other_title == title;
         // What an import gives all of its entries says nothing about one.
         let told = head.tags.iter().filter(|tag| head.imported.is_none() || !OF_IMPORTS.contains(&tag.as_str()));
         let share_tags = share_most(&tags, &told.cloned().collect::<Vec<_>>());
-        let had_title = !has_title && head.aliases.iter().any(|alias| fold(alias) == title);
+        let had_title = !has_title && head.aliases.iter().any(|alias| tokens(alias) == title);
         let is_of_agent = !head.source.is_person();
         let takes_over = new.source.is_person() && is_of_agent && (has_title || had_title);
         let may_be_same = head.scope == new.scope && (new.source.is_person() != is_of_agent || takes_over);
-        if may_be_same && (has_title || had_title || share_tags && contains_run(&title_words, &words(&head.title))) {
+        if may_be_same && (has_title || had_title || share_tags && contains_run(&title, &other_title)) {
             found.candidates.push(SameCandidate { key, has_title, had_title, takes_over });
         }
         let other = content_words(&head.title);
@@ -107,27 +107,30 @@ pub(crate) fn find<Key: Copy + Ord>(
 ///
 /// It is if both have the same title, given by a writer, as a field or as a heading. A title that is cut from the body adds nothing to it. Then,
 /// and if one title only contains the words of the other, the new body must keep at least 60 % of the old statements,
-/// it must contain everything in the old title, and neither title nor body may have a negation that the other lacks. A
-/// title that the entry had before it was renamed is free for another fact, so there the body decides, too.
+/// it must contain everything in the old title, and neither title nor body may have a negation, a number or a symbol that the
+/// other lacks. A title that the entry had before it was renamed is free for another fact, so there the body decides, too.
 pub(crate) fn is_same<Key>(new: &Knowledge, candidate: &SameCandidate<Key>, title: &str, body: &str) -> bool {
     let has_heading = |body: &str| body.trim_start().starts_with("# ");
-    let is_given = |title: &str, body: &str| has_heading(body) || fold(title) != fold(&title_of(body));
+    let is_given = |title: &str, body: &str| has_heading(body) || comparable(title) != comparable(&title_of(body));
     if candidate.has_title && is_given(&new.title, &new.body) && is_given(title, body) {
         return true;
     }
     let title = if candidate.had_title { &new.title } else { title };
     let said: HashSet<String> = words(&new.title).into_iter().chain(words(&new.body)).collect();
-    words(title).iter().all(|word| said.contains(word))
-        && negations(&new.title) == negations(title)
-        && negations(&new.body) == negations(body)
-        && keeps(&new.body, body)
+    words(title).iter().all(|word| said.contains(word)) && !are_told_apart(&new.title, title) && keeps(&new.body, body)
 }
 
-/// Returns whether a body repeats enough of another one's statements.
+/// Returns whether a body repeats enough of another one's statements, and nothing tells the two apart.
 fn keeps(new: &str, old: &str) -> bool {
-    let old = statements(old);
-    let all: HashSet<String> = statements(new).into_iter().collect();
-    let text = (new.len() <= MAX_SEARCHED).then(|| format!(" {} ", words(new).join(" ")));
+    let (old, all) = (statements(old), statements(new));
+    let telling = |statements: &[String]| -> BTreeSet<String> {
+        telling(statements.iter().flat_map(|statement| statement.split(' '))).into_iter().map(str::to_owned).collect()
+    };
+    if telling(&old) != telling(&all) {
+        return false;
+    }
+    let all: HashSet<String> = all.into_iter().collect();
+    let text = (new.len() <= MAX_SEARCHED).then(|| format!(" {} ", comparable(new)));
     let is_kept = |statement: &&String| {
         all.contains(*statement) || text.as_ref().is_some_and(|text| text.contains(&format!(" {statement} ")))
     };
@@ -136,10 +139,17 @@ fn keeps(new: &str, old: &str) -> bool {
     if old.is_empty() { all.is_empty() } else { n_kept * 100 >= old.len() * KEPT_STATEMENTS }
 }
 
-/// Returns the statements of a text: its sentences, and its lines if these are shorter, as words.
-fn statements(text: &str) -> Vec<String> {
+/// Returns the statements of a text: its sentences, and its lines if these are shorter, in the form for comparisons and
+/// without the marks of lists and headings.
+pub(crate) fn statements(text: &str) -> Vec<String> {
     let mut statements = Vec::new();
     for line in text.lines() {
+        let is_mark = |word: &str| matches!(word, "-" | "*" | "+") || !word.contains(|letter| letter != '#');
+        let line = line.trim_start();
+        let line = line.split_once(' ').filter(|(word, _)| is_mark(word)).map_or(line, |(_, rest)| rest);
+        if !line.contains(|letter| !matches!(letter, '-' | '*' | '_' | ' ')) {
+            continue;
+        }
         let mut start = 0;
         for (at, character) in line.char_indices() {
             let end = at + character.len_utf8();
@@ -150,11 +160,11 @@ fn statements(text: &str) -> Vec<String> {
                 _ => false,
             };
             if is_end {
-                statements.push(words(&line[start..end]).join(" "));
+                statements.push(comparable(&line[start..end]));
                 start = end;
             }
         }
-        statements.push(words(&line[start..]).join(" "));
+        statements.push(comparable(&line[start..]));
     }
     statements.retain(|statement| !statement.is_empty());
     statements
@@ -168,10 +178,6 @@ pub(crate) fn is_similar_task(one: &BTreeSet<String>, other: &str) -> bool {
     n_shared > 1 && n_shared * 100 >= one.len().max(other.len()) * SIMILAR_WORDS
 }
 
-fn negations(text: &str) -> BTreeSet<String> {
-    words(text).into_iter().filter(|word| is_negation(word)).collect()
-}
-
 /// Returns the topic of a title: its words without stop words and without plurals.
 pub(crate) fn content_words(title: &str) -> BTreeSet<String> {
     let singular = |word: String| {
@@ -183,8 +189,8 @@ pub(crate) fn content_words(title: &str) -> BTreeSet<String> {
 /// Returns whether an entry with this head may say what new knowledge says, or have said it before: it has, or had, the same
 /// title.
 pub(crate) fn may_repeat(new: &Knowledge, head: &Head) -> bool {
-    let title = fold(&new.title);
-    let has_title = || head.aliases.iter().chain([&head.title]).any(|name| fold(name) == title);
+    let title = comparable(&new.title);
+    let has_title = || head.aliases.iter().chain([&head.title]).any(|name| comparable(name) == title);
     let said_it = had_body(&head.fingerprints, &new.body);
     let may_say_it = || said_it || head.body_fingerprint == body_fingerprint(&new.body).0;
     let had_title = || {
@@ -213,7 +219,7 @@ pub(crate) fn share_most(one: &HashSet<&str>, other: &[String]) -> bool {
     n_shared * 2 > one.len().min(other.len())
 }
 
-/// Returns whether the words of one title occur in the other in a row.
+/// Returns whether the tokens of one title occur in the other in a row.
 pub(crate) fn contains_run(one: &[String], other: &[String]) -> bool {
     let (long, short) = if one.len() >= other.len() { (one, other) } else { (other, one) };
     !short.is_empty() && long.windows(short.len()).any(|window| window == short)
@@ -273,8 +279,12 @@ mod tests {
     #[track_caller]
     fn same(old: (&str, &str), new: (&str, &str), expected: bool) {
         let knowledge = Knowledge::new(new.0, ["a"], new.1);
-        let candidate =
-            SameCandidate { key: 0, has_title: fold(old.0) == fold(new.0), had_title: false, takes_over: false };
+        let candidate = SameCandidate {
+            key: 0,
+            has_title: comparable(old.0) == comparable(new.0),
+            had_title: false,
+            takes_over: false,
+        };
         assert_eq!(is_same(&knowledge, &candidate, old.0, old.1), expected, "{old:?} {new:?}");
     }
 
@@ -320,7 +330,7 @@ mod tests {
     fn statements_are_sentences_and_lines() {
         assert_eq!(
             statements("One in main.rs. Two!\n- three\n\n---\n四。五"),
-            ["one in main rs", "two", "three", "四", "五"]
+            ["one in main.rs", "two", "three", "四", "五"]
         );
     }
 

@@ -18,7 +18,7 @@ use crate::entry::{self, Entry, Id, MAX_FILE_BYTES};
 use crate::error::{Error, Problem, Result, Severity};
 use crate::index::catalog::Area;
 use crate::store::{KeptText, LoggedOperation, MAX_EDITED_BYTES, Unreadable};
-use crate::text::{fold, printed_command};
+use crate::text::{comparable, printed_command};
 use crate::workspace::{Workspace, live_entry};
 
 /// The text of an entry when an editor opens its file.
@@ -172,7 +172,7 @@ fn problems_of(workspace: &Workspace, old: &EntryText, after: &Entry, new: &[u8]
         problems.push(error("supersedes-cycle", cycle.to_string(), hint));
     }
     let (title, scope) = (&after.head.title, &after.head.scope);
-    let is_new = !title.is_empty() && (fold(&before.title) != fold(title) || before.scope != *scope);
+    let is_new = !title.is_empty() && (comparable(&before.title) != comparable(title) || before.scope != *scope);
     if let Some(id) = is_new.then(|| other_titled(&live, row, title, scope)).flatten() {
         let hint = "choose another title; if that entry says the same, archive one of the two";
         problems.push(error("title-taken", format!("`{id}` already has the title \"{title}\""), hint));

@@ -9,7 +9,7 @@ use crate::entry::edit::Change;
 use crate::error::{Error, Result};
 use crate::index::catalog::{Area, Catalog};
 use crate::store::stem_for_title;
-use crate::text::fold;
+use crate::text::comparable;
 use crate::workspace::{EntryLock, Workspace, live_entry};
 
 /// Gives an entry another title, and what else is wanted of it.
@@ -36,7 +36,7 @@ pub(super) fn rename(
         changes.push(Change::Set("title", title.into()));
     }
     let old_id = (from != id).then(|| from.to_string());
-    let old_title = Some(head.title).filter(|old| !old.is_empty() && fold(old) != fold(title));
+    let old_title = Some(head.title).filter(|old| !old.is_empty() && comparable(old) != comparable(title));
     let is_new = |alias: &String| !head.aliases.contains(alias);
     changes.push(Change::AddItems("aliases", old_id.into_iter().chain(old_title).filter(is_new).collect()));
     let edited = edited(&from_path, &text, &changes, false)?;

@@ -17,7 +17,7 @@ use crate::entry::{self, Entry, Head, Id, Kind};
 use crate::error::{Error, Problem, Result};
 use crate::index::catalog::{Area, Catalog, RowId};
 use crate::store::{Created, Lock, LoggedChange, LoggedOperation, TreeEntry, version_of};
-use crate::text::{fold, nfc};
+use crate::text::{comparable, nfc};
 use crate::workspace::{Workspace, current_id, live_entry, no_such_entry};
 
 /// An earlier text of an entry, from the undo log.
@@ -225,9 +225,9 @@ fn version(operation: &LoggedOperation, at: usize, text: &str) -> EntryVersion {
 /// Returns whether a text with this head, under a name that an entry had, is one of that entry: it has a title of it, or was
 /// created at the same time.
 fn is_same_entry(entry: &Head, version: &Head) -> bool {
-    let title = fold(&version.title);
+    let title = comparable(&version.title);
     entry.created_at.is_some() && entry.created_at == version.created_at
-        || [&entry.title].into_iter().chain(&entry.aliases).any(|known| fold(known) == title)
+        || [&entry.title].into_iter().chain(&entry.aliases).any(|known| comparable(known) == title)
 }
 
 /// Returns the row of the live entry to which an archived version belongs that is named after its id `target` of before.
@@ -264,7 +264,8 @@ fn with_later_names(path: &str, live: &Head, current: &[u8], version: &[u8]) -> 
     };
     let Ok(text) = std::str::from_utf8(version) else { return (version.to_owned(), Some(not_kept("it is not UTF-8"))) };
     let entry = entry::read(path, version);
-    let title = Some(&live.title).filter(|title| !title.is_empty() && fold(title) != fold(&entry.head.title));
+    let title =
+        Some(&live.title).filter(|title| !title.is_empty() && comparable(title) != comparable(&entry.head.title));
     let is_lacking = |name: &&String| !entry.head.aliases.contains(name) && **name != entry.head.title;
     let names: Vec<String> = live.aliases.iter().chain(title).filter(is_lacking).cloned().collect();
     let lists = [("aliases", names), (FINGERPRINTS, later_texts(path, live, current, &entry))];

@@ -9,7 +9,7 @@ use crate::entry::written;
 use crate::entry::{Id, Kind, Scope};
 use crate::error::{Error, Problem, Result};
 use crate::index::catalog::{Catalog, RowId};
-use crate::text::fold;
+use crate::text::comparable;
 use crate::workspace::{EntryLock, Workspace, unlisted};
 
 /// How often an entry is read when an editor saves it at the same time.
@@ -60,12 +60,12 @@ pub(crate) fn refuse_unlisted(workspace: &Workspace, catalogs: &[&Catalog]) -> R
     catalogs.iter().find_map(|catalog| unlisted(&workspace.store, catalog)).map_or(Ok(()), Err)
 }
 
-/// Returns the entry other than that in `row` whose title, in this scope, is the same but for case and white space.
+/// Returns the entry other than that in `row` whose title, in this scope, is the same.
 pub(super) fn other_titled(live: &Catalog, row: Option<RowId>, title: &str, scope: &Scope) -> Option<Id> {
-    let title = fold(title);
+    let title = comparable(title);
     let has_title = |other: &RowId| {
         let head = live.head(*other);
-        Some(*other) != row && live.is_indexable(*other) && head.scope == *scope && fold(&head.title) == title
+        Some(*other) != row && live.is_indexable(*other) && head.scope == *scope && comparable(&head.title) == title
     };
     live.knowledge_rows().find(has_title).and_then(|other| live.id(other))
 }

@@ -1,15 +1,14 @@
 //! Words, names and tags in the form in which they are compared.
+//!
+//! [`tokens`] are the unit in which facts are compared: `==` and `!=`, `C` and `C++`, `-v` and `-V` are different ones. [`words`]
+//! are what texts are searched by.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 use unicode_normalization::char::{decompose_canonical, is_combining_mark};
 use unicode_normalization::{UnicodeNormalization as _, is_nfc};
 
-/// Words that negate a statement; `t` remains of `don't`, `can't` and the like.
-const NEGATIONS: [&str; 15] = [
-    "avoid", "cannot", "disable", "don", "dont", "instead", "isn", "neither", "never", "no", "none", "nor", "not", "t",
-    "without",
-];
 /// Words without which an event says the same; `must`, `can` and `not` change what it says.
 const FILLERS: [&str; 17] = [
     "a", "an", "are", "be", "been", "had", "has", "have", "is", "it", "its", "that", "the", "there", "this", "was",
@@ -108,6 +107,132 @@ pub fn fold(text: &str) -> String {
     folded
 }
 
+/// What ends a token and is no part of what it says. At the beginning of a token, as of `.env` or `!ready`, it is.
+const PUNCTUATION: &str = ".,;:!?…";
+/// What stands around a token.
+const QUOTES_AND_BRACKETS: &str = "\"'`“”‘’«»„‚‹›()[]{}";
+/// What stands between words in scripts that have no space there.
+const SEPARATORS: &str = "、。，！？；：（）「」『』【】・";
+/// Words that negate a statement, also as parts: `don` and `t` remain of `don't`.
+const NEGATIONS: [&str; 26] = [
+    "avoid", "cannot", "disable", "don", "dont", "instead", "isn", "neither", "never", "no", "none", "nor", "not", "t",
+    "without", "nicht", "kein", "keine", "nie", "ohne", "не", "нет", "без", "sans", "nunca", "jamais",
+];
+
+/// Returns the tokens of `text`, the unit in which facts are compared: what stands between white space, with its symbols and
+/// digits, in the composed form. Case counts in single letters and in options; punctuation behind a token, and quotes,
+/// backticks and brackets around it, count only where nothing else is left.
+pub(crate) fn tokens(text: &str) -> Vec<String> {
+    let mut tokens = Vec::new();
+    each_token(text, &mut |token, _, is_first| {
+        let mut folded = String::with_capacity(token.len());
+        // The article, and not the letter.
+        add_folded(if is_first && token == "A" { "a" } else { token }, &mut folded);
+        tokens.push(folded);
+    });
+    tokens
+}
+
+/// Returns `text` in the form in which it is compared as a whole: its tokens with a space between them.
+pub(crate) fn comparable(text: &str) -> String {
+    tokens(text).join(" ")
+}
+
+/// Calls `give` with each token as it is written, without and with what stands around it, and whether it begins a sentence.
+fn each_token(text: &str, give: &mut dyn FnMut(&str, &str, bool)) {
+    let mut is_first = true;
+    let text = nfc(text);
+    let is_between = |letter: char| letter.is_whitespace() || SEPARATORS.contains(letter);
+    for whole in text.split(is_between).filter(|whole| !whole.is_empty()) {
+        let mut token = whole.trim_start_matches(|letter| QUOTES_AND_BRACKETS.contains(letter));
+        while let Some(last) = token.chars().next_back() {
+            if !PUNCTUATION.contains(last) && !QUOTES_AND_BRACKETS.contains(last) {
+                break;
+            }
+            token = &token[..token.len() - last.len_utf8()];
+            // What a code span ends with is part of a name, as in `save!`.
+            if last == '`' {
+                break;
+            }
+        }
+        give(if token.is_empty() { whole } else { token }, whole, is_first);
+        is_first = whole.ends_with(['.', '!', '?']);
+    }
+}
+
+/// Appends a token in lower case, but for options and for letters that stand alone in it: `-V`, `C++`, `5M`, `%H:%M`. A letter
+/// before digits or a hyphened word is part of a name, as in `v2` and `E-mail`.
+pub(crate) fn add_folded(token: &str, folded: &mut String) {
+    if token.starts_with('-') || !token.bytes().any(|byte| byte.is_ascii_uppercase() || !byte.is_ascii()) {
+        folded.push_str(token);
+        return;
+    }
+    let letters: Vec<char> = token.chars().map(|letter| if letter == '’' { '\'' } else { letter }).collect();
+    let is_letter = |at: usize| letters.get(at).is_some_and(|next| *next == '\'' || is_of_word(*next));
+    for (at, letter) in letters.iter().enumerate() {
+        let is_in_word = at > 0 && is_letter(at - 1) && !letters[at - 1].is_numeric();
+        let begins_word =
+            is_letter(at + 1) || letters.get(at + 1) == Some(&'-') && is_letter(at + 2) && is_letter(at + 3);
+        if is_in_word || begins_word { folded.extend(letter.to_lowercase()) } else { folded.push(*letter) }
+    }
+}
+
+/// Returns whether a token or a word negates a statement.
+pub(crate) fn is_negation(token: &str) -> bool {
+    let word = token.trim_matches(|letter: char| !letter.is_alphanumeric());
+    NEGATIONS.contains(&word) || word.ends_with("n't")
+}
+
+/// Returns those of some tokens by which a fact differs from others, however much else they share: negations, numbers, and what
+/// has a symbol or is a single letter.
+pub(crate) fn telling<'a>(tokens: impl IntoIterator<Item = &'a str>) -> HashSet<&'a str> {
+    let is_word = |token: &str| {
+        token == "a"
+            || token.chars().nth(1).is_some()
+                && token.chars().all(|letter| letter == '\'' || is_of_word(letter) && !letter.is_numeric())
+    };
+    tokens.into_iter().filter(|token| is_negation(token) || !is_word(token)).collect()
+}
+
+/// Returns whether a negation, a number or a symbol tells two texts apart.
+pub(crate) fn are_told_apart(one: &str, other: &str) -> bool {
+    let (one, other) = (tokens(one), tokens(other));
+    telling(one.iter().map(String::as_str)) != telling(other.iter().map(String::as_str))
+}
+
+/// The words of a text, to find out which others say nearly the same.
+#[derive(Debug)]
+pub(crate) struct Wording {
+    tokens: HashSet<String>,
+    /// The tokens that may be names: between backticks, or with a capital letter.
+    names: HashSet<String>,
+}
+
+impl Wording {
+    /// Returns the words of a text.
+    pub(crate) fn of(text: &str) -> Wording {
+        let mut names = HashSet::new();
+        each_token(text, &mut |token, whole, _| {
+            if whole.contains('`') || token.contains(char::is_uppercase) {
+                names.extend(tokens(token));
+            }
+        });
+        Wording { tokens: tokens(text).into_iter().collect(), names }
+    }
+
+    /// Returns whether each text has four fifths of the other's words, and neither has a negation, a number, a symbol or a name
+    /// that the other lacks.
+    pub(crate) fn is_near(&self, other: &Wording) -> bool {
+        let (one, two) = (&self.tokens, &other.tokens);
+        // Most pairs differ so much in size that the words need not be compared.
+        let least = (one.len().max(two.len()) * 4).div_ceil(5);
+        one.len().min(two.len()) >= least
+            && one.intersection(two).count() >= least
+            && self.names.union(&other.names).all(|name| one.contains(name) && two.contains(name))
+            && telling(one.iter().map(String::as_str)) == telling(two.iter().map(String::as_str))
+    }
+}
+
 /// Returns the words of `text`: runs of letters and digits, in lower case and in the composed form.
 pub fn words(text: &str) -> Vec<String> {
     nfc(text)
@@ -115,11 +240,6 @@ pub fn words(text: &str) -> Vec<String> {
         .filter(|word| !word.is_empty())
         .map(str::to_lowercase)
         .collect()
-}
-
-/// Returns whether a word negates a statement.
-pub(crate) fn is_negation(word: &str) -> bool {
-    NEGATIONS.contains(&word)
 }
 
 /// Returns the words of an event, or of another text, in the form for comparisons: without articles and the like. A title that is only the
@@ -138,7 +258,7 @@ pub(crate) fn event_words(title: &str, body: &str) -> Vec<String> {
 }
 
 pub(crate) fn telling_words(text: &str) -> Vec<String> {
-    words(text).into_iter().filter(|word| !FILLERS.contains(&word.as_str())).collect()
+    tokens(text).into_iter().filter(|token| !FILLERS.contains(&token.as_str())).collect()
 }
 
 #[cfg(test)]
@@ -154,6 +274,32 @@ mod tests {
         assert_eq!(split_tags("#a #b"), ["#a", "#b"]);
         assert_eq!(split_tags("#a b"), ["#a b"]);
         assert_eq!(words("Don't use `fs::write`!"), ["don", "t", "use", "fs", "write"]);
+    }
+
+    #[test]
+    fn tokens_keep_what_tells_facts_apart() {
+        let check = |text: &str, expected: &[&str]| assert_eq!(tokens(text), expected, "{text}");
+        check("Don’t use `fs::write`!", &["don't", "use", "fs::write"]);
+        check("(See \"WAL mode\", [here].) …", &["see", "wal", "mode", "here", "…"]);
+        check("`save!` save! .env, e.g. ?", &["save!", "save", ".env", "e.g", "?"]);
+        check(
+            "C++ c# F -V --No-Cache -1 5M V2 E-mail %H:%M",
+            &["C++", "c#", "F", "-V", "--No-Cache", "-1", "5M", "v2", "e-mail", "%H:%M"],
+        );
+        check("A lock. A key, plan A", &["a", "lock", "a", "key", "plan", "A"]);
+        check("一。二、「三」", &["一", "二", "三"]);
+        check("ÉTÉ e\u{301}te\u{301}", &["été", "été"]);
+    }
+
+    #[test]
+    fn negations_numbers_and_symbols_tell_texts_apart() {
+        let check =
+            |one: &str, other: &str, expected: bool| assert_eq!(are_told_apart(one, other), expected, "{one}: {other}");
+        for word in ["never", "isn't", "**not**", "nicht", "3", "x.y", "=="] {
+            check("Use it", &format!("Use it {word}"), true);
+        }
+        check("Use it, O'Neil", "Use a thing", false);
+        check("Use 3 of 4 C", "4 of 3: C", false);
     }
 
     #[test]

@@ -20,6 +20,7 @@ mod completing; // the script that completes commands in a shell
 mod corrected; // what a person corrected stays, whatever agents write
 mod damaged; // a damaged index changes no answer
 mod dependencies; // which crates the lock file may contain
+mod different; // facts that differ stay two, and those that contradict each other are told in order
 mod doc_examples; // every example of the documentation works
 mod docs; // pages of the documentation, their links, and man pages
 mod editing; // what `edit` refuses, reports and keeps

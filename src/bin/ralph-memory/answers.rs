@@ -11,10 +11,12 @@ use ralph_memory::{Id, Memory};
 use serde_json::Value;
 
 use crate::parse;
-use crate::ui::{ID, Ui};
+use crate::ui::{ID, Ui, count};
 
 /// The longest line that an entry is listed with, in characters.
 pub(crate) const EXCERPT: usize = 200;
+/// How many lines that an update removed are shown.
+pub(crate) const MAX_REMOVED: usize = 20;
 /// What is said of an attempt whose process is gone.
 pub(crate) const LOST: &str = "; its process has ended, and the next run records it as interrupted";
 /// The heading of the elements of a report that were refused, or not written as they should be.
@@ -94,15 +96,35 @@ pub(crate) fn show_written(ui: &mut Ui<'_>, written: &Written) -> io::Result<()>
     if !written.derived_tags.is_empty() {
         ui.note(&format!("tags, from its title and the nearest entries: {}", written.derived_tags.join(", ")));
     }
-    if let Some(first) = written.similar.first() {
-        let similar: Vec<&str> = written.similar.iter().map(Id::as_str).collect();
-        ui.note(&format!("similar: {}", similar.join(", ")));
-        let ids = [("OLD", first.as_str()), ("NEW", written.id.as_str())];
-        let supersede = printed_command("ralph-memory edit NEW --supersedes OLD", &ids);
-        ui.note(&format!("hint: if it replaces one of them, {supersede}"));
-    }
+    show_similar(ui, written);
     ui.problems(&written.problems);
     Ok(())
+}
+
+/// Names the entries that a new one resembles.
+pub(crate) fn show_similar(ui: &mut Ui<'_>, written: &Written) {
+    let Some(first) = written.similar.first() else { return };
+    let similar: Vec<&str> = written.similar.iter().map(Id::as_str).collect();
+    ui.note(&format!("similar: {}", similar.join(", ")));
+    let ids = [("OLD", first.as_str()), ("NEW", written.id.as_str())];
+    let supersede = printed_command("ralph-memory edit NEW --supersedes OLD", &ids);
+    ui.note(&format!("hint: if it replaces one of them, {supersede}"));
+}
+
+/// Shows the lines of the replaced text that are gone, and how they come back.
+pub(crate) fn show_removed(ui: &mut Ui<'_>, written: &Written) {
+    let lines = &written.removed;
+    if lines.is_empty() || ui.json {
+        return;
+    }
+    let are = if lines.len() == 1 { "is" } else { "are" };
+    ui.note(&format!("{} {are} gone; `ralph-memory undo` brings back what was there:", count(lines.len(), "line")));
+    for line in lines.iter().take(MAX_REMOVED) {
+        ui.note(&format!("- {line}"));
+    }
+    if lines.len() > MAX_REMOVED {
+        ui.note(&format!("and {} more", lines.len() - MAX_REMOVED));
+    }
 }
 
 /// Returns what an attempt says, from its view as JSON: each section that is not empty, with its heading.

@@ -24,7 +24,9 @@ use crate::journal;
 use crate::journal::history::{self, AttemptSummary, Usage};
 use crate::knowledge::queries::{text, texts};
 use crate::knowledge::{Staleness, live_events};
-use crate::search::retrieve::{beyond_caps, is_told, superseded, with_people};
+use crate::search::retrieve::{
+    beyond_caps, contradicting, contradictions, in_order, is_told, replacements, superseded, with_people,
+};
 use crate::workspace::{View, Workspace};
 
 /// How many tasks, errors and entries are read at most, which is more than fit.
@@ -102,7 +104,10 @@ fn material(
     let is_of_person = |(.., head): &(RowId, Id, Head)| Some(head.source.is_person());
     let mut heads = with_people(heads, is_of_person);
     has_more |= heads.len() > MAX_KNOWLEDGE;
-    let knowledge = references(workspace, live, heads.iter().take(MAX_KNOWLEDGE));
+    let replacements = replacements(&[live], workspace.now()).counted;
+    let contradictions = contradictions(heads.iter().map(|(_, id, head)| (id, head)), &replacements, workspace.now());
+    in_order(&mut heads, &contradictions, |(_, id, _)| id);
+    let knowledge = references(workspace, live, heads.iter().take(MAX_KNOWLEDGE), &contradictions);
     heads.retain(|(_, _, head)| since.is_some_and(|since| head.recency() >= Some(since)));
     heads.sort_by_key(|(_, id, head)| (Reverse(head.recency()), id.clone()));
     let heads = with_people(heads, is_of_person);
@@ -110,7 +115,7 @@ fn material(
         open,
         errors: errors.iter().map(|error| context_error(workspace, catalogs, error)).collect(),
         knowledge,
-        recent: references(workspace, live, heads.iter().take(MAX_RECENT)),
+        recent: references(workspace, live, heads.iter().take(MAX_RECENT), &contradictions),
         since,
         has_more,
     }
@@ -202,7 +207,7 @@ fn known_in_layers(workspace: &Workspace, own: &Catalog) -> (Vec<Reference>, Vec
             sort_by_worth(&mut heads, &[], &[]);
             without_more_of_a_file(&mut heads);
             let of_head = |entry: &(RowId, Id, Head)| {
-                let reference = references(&layer.workspace, catalog, std::iter::once(entry)).pop()?;
+                let reference = references(&layer.workspace, catalog, std::iter::once(entry), &[]).pop()?;
                 let worth = (entry.2.weight(), entry.2.recency());
                 Some((worth, Reference { id: entry.1.in_layer(&layer.name), ..reference }))
             };
@@ -239,8 +244,9 @@ fn references<'a>(
     workspace: &Workspace,
     live: &Catalog,
     entries: impl Iterator<Item = &'a (RowId, Id, Head)>,
+    contradictions: &[Vec<Id>],
 ) -> Vec<Reference> {
-    let reference = |(row, id, head): &(RowId, Id, Head)| {
+    let reference = |(row, id, _): &(RowId, Id, Head)| {
         let path = live.path(*row);
         let entry = workspace.read_beginning(&path)?;
         Some(Reference {
@@ -249,7 +255,7 @@ fn references<'a>(
             title: entry.head.title_with_status(),
             tags: entry.head.tags,
             category: entry.head.category,
-            recency: head.recency(),
+            contradicts: contradicting(id, contradictions),
             unverified: gone_file(workspace, &entry.head.files),
         })
     };

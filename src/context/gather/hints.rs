@@ -143,7 +143,7 @@ impl HintSource<'_> {
             title: head.title_with_status(),
             tags: Vec::new(),
             category: head.category.clone(),
-            recency: head.recency(),
+            contradicts: Vec::new(),
             unverified: gone_file(self.workspace, &self.not_renamed(&head.files)),
             body: entry.said(),
             id,

@@ -12,7 +12,7 @@ mod remedies;
 mod reminder;
 
 use std::cmp::Reverse;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use self::events::{events_for, journal_events};
 use self::model_choice::loop_status;
@@ -25,12 +25,12 @@ use crate::entry::{Entry, Head, Id, Kind, Scope};
 use crate::error::{Error, Problem, Result};
 use crate::index::catalog::{Area, Catalog};
 use crate::index::{Snapshot, Statistics};
-use crate::journal::history::{AttemptSummary, RunRecord, TaskRecord};
+use crate::journal::history::{AttemptSummary, RunRecord, TaskRecord, success_after_failure};
 use crate::journal::{self, check_name};
 use crate::knowledge::dedup::{content_words, is_similar_task};
 use crate::knowledge::queries::{LayeredQuery, hits};
 use crate::knowledge::{Staleness, staleness};
-use crate::search::retrieve::{Hit, MAX_CANDIDATES, Meaning, Query, is_told, with_people};
+use crate::search::retrieve::{Hit, MAX_CANDIDATES, Meaning, Query, in_order, is_told, with_people};
 use crate::search::semantic::SemanticMemory;
 use crate::workspace::{View, Workspace};
 
@@ -137,7 +137,9 @@ pub(crate) fn gather(
         let (run, number) = run(catalogs[0])?;
         let precedents = precedents(workspace, &catalogs, task, &run);
         let Precedents { record, run_record, .. } = &precedents;
-        let matches = matches(workspace, semantic, (views, snapshot), task, &run, &precedents)?;
+        let mut matches = matches(workspace, semantic, (views, snapshot), task, &run, &precedents)?;
+        let learned = learned_at_tasks(workspace, &catalogs, matches.learnings.iter().map(|learning| &learning.id));
+        in_order(&mut matches.learnings, &learned, |learning| &learning.id);
         let of_similar =
             |id: &String| journal::summaries(workspace.now(), &catalogs, |catalog| catalog.rows_of_task(id));
         let similar: Vec<_> = matches.similar.iter().map(of_similar).collect();
@@ -349,13 +351,36 @@ fn references(workspace: &Workspace, layers: &LayeredQuery, hits: Vec<Hit>) -> (
             body: entry.said(),
             title: entry.head.title_with_status(),
             tags: hit.entry.tags,
-            recency: entry.head.clone().without_future(workspace.now()).recency(),
+            contradicts: hit.contradicts,
             category: entry.head.category,
             unverified: staleness,
         };
         if is_learning { learnings.push(reference) } else { knowledge.push(reference) }
     }
     (learnings, knowledge)
+}
+
+/// Returns, for each task that succeeded after failures, what was learned at it: at the success or later, then before.
+fn learned_at_tasks<'a>(
+    workspace: &Workspace,
+    catalogs: &[&Catalog],
+    learnings: impl Iterator<Item = &'a Id>,
+) -> Vec<Vec<Id>> {
+    let mut of_task: BTreeMap<String, Vec<(i64, &Id)>> = BTreeMap::new();
+    for id in learnings {
+        let head = catalogs[0].row_of_id(id).map(|row| catalogs[0].head(row));
+        if let Some(Head { task_id: Some(task), created_at: Some(at), .. }) = head {
+            of_task.entry(task).or_default().push((at.timestamp(), id));
+        }
+    }
+    of_task.retain(|_, learned| learned.len() > 1);
+    let ordered = |(task, mut learned): (String, Vec<(i64, &Id)>)| {
+        let attempts = journal::summaries(workspace.now(), catalogs, |catalog| catalog.rows_of_task(&task));
+        let since = success_after_failure(&attempts)?.timestamp();
+        learned.sort_by_key(|(at, _)| *at < since);
+        Some(learned.into_iter().map(|(_, id)| id.clone()).collect())
+    };
+    of_task.into_iter().filter_map(ordered).collect()
 }
 
 /// Returns the query: the task's words, the category of its last error and the paths that it names. The tags of

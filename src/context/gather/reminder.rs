@@ -50,7 +50,7 @@ pub(crate) fn reminder(workspace: &Workspace, prompt: &str, shown: &[String]) ->
                 title: entry.head.title_with_status(),
                 tags: entry.head.tags,
                 category: entry.head.category,
-                recency: None,
+                contradicts: hit.contradicts,
                 unverified: None,
             })
         })

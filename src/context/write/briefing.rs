@@ -6,6 +6,7 @@
 use chrono::{DateTime, Utc};
 
 use super::instructions::reporting;
+use super::section::contradicting;
 use super::{Budget, escape, facts, own_title};
 use crate::context::{ErrorLine, NumberedAttempt, Reference};
 use crate::entry::lead::leading_prose;
@@ -286,7 +287,8 @@ pub(super) fn short_bullet(reference: &Reference, name: usize, line: usize) -> S
     let title = title.map(|title| escape::short(title, name) + ": ").unwrap_or_default();
     let unverified = reference.unverified.as_ref().map_or("", |_| ", unverified");
     let id = escape::code(reference.id.as_str(), ID_CHARACTERS);
-    format!("- **[{category}]** {title}{} ({id}{unverified})\n", escape::line(&sentence))
+    let others = contradicting(reference);
+    format!("- **[{category}]** {title}{} ({id}{unverified}{others})\n", escape::line(&sentence))
 }
 
 /// How to ask for more, and how to report.

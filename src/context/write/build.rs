@@ -87,7 +87,7 @@ impl ContextDraft<'_> {
             BudgetPart::Journal => journal::section(journal, matching, &previous.shown, room),
             BudgetPart::Knowledge => {
                 let learned = &self.others[BudgetPart::Learnings as usize];
-                let above: HashSet<&Id> = learned.shown.iter().chain(&learned.represented).collect();
+                let above: HashSet<&Id> = learned.shown.iter().collect();
                 knowledge::section(knowledge, &above, room, self.body_words)
             }
             BudgetPart::Events => {

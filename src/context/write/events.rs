@@ -3,10 +3,11 @@
 use std::cmp::Reverse;
 use std::collections::HashSet;
 
-use super::section::{LeftOut, Section};
+use super::section::{LeftOut, Section, and_similar, folded};
 use super::{Budget, escape, own_title};
 use crate::context::ShownEvent;
 use crate::entry::{Id, MAX_SUMMARY, Scope};
+use crate::text::Wording;
 
 /// How many left-out events are listed.
 const MAX_NAMED: usize = 5;
@@ -29,7 +30,13 @@ pub(super) fn section(events: &[ShownEvent], above: &HashSet<&Id>, room: Budget)
         let rank = (!event.is_relevant, Reverse(event.importance), nearness(&event.scope));
         (rank, Reverse(event.recency), &event.id)
     });
-    let lines: Vec<EventLine<'_>> = events.into_iter().map(|event| (event, bullet(event))).collect();
+    let wording = |event: &ShownEvent| Wording::of(&format!("{}\n{}", event.title, event.summary));
+    let (events, similar) = folded(events, wording, |one, other| {
+        matches!(one.scope, Scope::Task(_)) && (&one.scope, &one.category) == (&other.scope, &other.category)
+    });
+    left_out.ids.extend(similar.iter().map(|(_, event)| event.id.clone()));
+    let n_similar = |event: &ShownEvent| similar.iter().filter(|(first, _)| first.id == event.id).count();
+    let lines: Vec<EventLine<'_>> = events.into_iter().map(|event| (event, bullet(event, n_similar(event)))).collect();
     let mut taken: Vec<&EventLine<'_>> = Vec::new();
     for (at, line) in lines.iter().enumerate() {
         taken.push(line);
@@ -90,11 +97,11 @@ fn title(scope: &Scope) -> String {
     }
 }
 
-fn bullet(event: &ShownEvent) -> String {
+fn bullet(event: &ShownEvent, n_similar: usize) -> String {
     let category = escape::short(&event.category, NAME_CHARACTERS);
     let day = event.recency.map(|at| format!(", {}", at.format("%Y-%m-%d"))).unwrap_or_default();
     let summary = escape::short(&event.summary, MAX_SUMMARY);
     let title = own_title(&event.title, &event.summary);
     let title = title.map(|title| escape::short(title, TITLE_CHARACTERS) + ": ").unwrap_or_default();
-    format!("- **[{category}]** {title}{summary} ({}{day})\n", event.source.as_str())
+    format!("- **[{category}]** {title}{summary} ({}{day}{})\n", event.source.as_str(), and_similar(n_similar))
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::section::{LeftOut, Section, pack_references, unseen};
+use super::section::{LeftOut, Section, contradicting, pack_references, unseen};
 use super::{Budget, escape};
 use crate::context::Reference;
 use crate::entry::Id;
@@ -33,7 +33,7 @@ fn block(reference: &Reference, body: &str) -> String {
     format!(
         "\n### {}\n{tags}{}{}\n\n{}",
         escape::short(&reference.title, TITLE_CHARACTERS),
-        escape::code(reference.id.as_str(), ID_CHARACTERS),
+        escape::code(reference.id.as_str(), ID_CHARACTERS) + &contradicting(reference),
         unverified.unwrap_or_default(),
         super::reference(body),
     )

@@ -21,7 +21,7 @@ mod recurring;
 mod section;
 mod status;
 
-use crate::text::{fold, title_of};
+use crate::text::{comparable, title_of};
 
 pub(super) use attempts::cost;
 pub use briefing::{Briefing, BriefingRequest};
@@ -45,7 +45,7 @@ pub fn reference(text: &str) -> String {
 
 /// Returns a title, unless it was cut from the body and says nothing more.
 fn own_title<'a>(title: &'a str, body: &str) -> Option<&'a str> {
-    (!title.trim().is_empty() && fold(title) != fold(&title_of(body))).then_some(title)
+    (!title.trim().is_empty() && comparable(title) != comparable(&title_of(body))).then_some(title)
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use super::{Budget, escape};
 use crate::context::Reference;
 use crate::entry::{Id, body};
+use crate::text::Wording;
 
 /// How much of an entry's id is shown, in characters. The name of a file has at most 255 bytes, and so has that of its
 /// folder.
@@ -23,8 +24,6 @@ pub(super) struct Section {
     pub(super) tail: String,
     /// The entries that it shows, in order.
     pub(super) shown: Vec<Id>,
-    /// The entries that a similar one represents.
-    pub(super) represented: Vec<Id>,
 }
 
 /// The entries for which a section has no room.
@@ -173,6 +172,35 @@ pub(super) fn pack_references(
         body::cut(&references[index].body, &fits).map(|body| text(&body))
     };
     pack(head, references.iter().enumerate().map(whole).collect(), most, room, left_out, cut)
+}
+
+/// Returns the first of each group of texts that say nearly the same, and the others, each with the first. Only texts of which
+/// `are_of_one` holds are compared.
+pub(super) fn folded<'a, T>(
+    entries: Vec<&'a T>,
+    wording: impl Fn(&T) -> Wording,
+    are_of_one: impl Fn(&T, &T) -> bool,
+) -> (Vec<&'a T>, Vec<(&'a T, &'a T)>) {
+    let (mut first, mut similar): (Vec<(&T, Wording)>, Vec<(&T, &T)>) = Default::default();
+    for entry in entries {
+        let own = wording(entry);
+        match first.iter().find(|(other, words)| are_of_one(other, entry) && words.is_near(&own)) {
+            Some((other, _)) => similar.push((other, entry)),
+            None => first.push((entry, own)),
+        }
+    }
+    (first.into_iter().map(|(entry, _)| entry).collect(), similar)
+}
+
+/// Says how many similar ones an entry stands for.
+pub(super) fn and_similar(n: usize) -> String {
+    if n == 0 { String::new() } else { format!(", and {n} similar") }
+}
+
+/// Names the entries that contradict one.
+pub(super) fn contradicting(reference: &Reference) -> String {
+    let others: Vec<String> = reference.contradicts.iter().map(|id| escape::code(id.as_str(), ID_CHARACTERS)).collect();
+    if others.is_empty() { String::new() } else { format!(", contradicting {}", others.join(", ")) }
 }
 
 /// Returns those `entries` whose id is new, and remembers the ids.

@@ -13,7 +13,8 @@ use crate::entry::{Id, Kind, Scope};
 use crate::error::{Problem, Severity};
 use crate::knowledge::dedup::{content_words, share_most};
 use crate::knowledge::tidy::plan::{LiveEntry, RankedSets};
-use crate::text::{fold, is_negation, printed_command};
+use crate::search::retrieve::{circles, replaced};
+use crate::text::{are_told_apart, comparable, printed_command};
 
 /// A body of fewer words than this may be right for two entries.
 const MIN_BODY_WORDS: u32 = 5;
@@ -33,18 +34,31 @@ const MAX_TITLES_WITH_WORD: usize = 50;
 /// How two entries are alike that say the same.
 const SAME_BODY: &str = "has the same body as";
 
-/// Returns a problem for each entry with the same content as one whose path comes first. `replaced` are the entries
-/// that others replace, and are left alone.
-pub(super) fn find(live: &[LiveEntry], replaced: &HashSet<Id>, now: DateTime<Utc>) -> Vec<Problem> {
+/// Returns a problem for each entry with the same content as one whose path comes first, and for each that replaces the same
+/// entry as an earlier one. Of `pairs` the first replaces the second, which is left alone.
+pub(super) fn find(live: &[LiveEntry], pairs: &[(Id, Id)], now: DateTime<Utc>) -> Vec<Problem> {
+    let replaced = replaced(pairs);
     let mut by_scope: HashMap<&Scope, Vec<&LiveEntry>> = HashMap::new();
+    let mut by_id: HashMap<&Id, &LiveEntry> = HashMap::new();
     for item in live {
         let head = &item.head;
-        let is_knowledge = head.kind == Kind::Knowledge && class(head.category.as_deref()) != Class::Event;
+        let is_knowledge = head.kind == Kind::Knowledge;
         if is_knowledge && item.counts && head.valid && !head.is_expired(now) && !replaced.contains(&item.id) {
-            by_scope.entry(&head.scope).or_default().push(item);
+            by_id.insert(&item.id, item);
+            if class(head.category.as_deref()) != Class::Event {
+                by_scope.entry(&head.scope).or_default().push(item);
+            }
         }
     }
-    let mut problems = Vec::new();
+    let (mut problems, mut replacing) = (Vec::new(), HashMap::new());
+    let circles = circles(pairs);
+    for (new, old) in pairs.iter().filter(|(new, _)| !circles.iter().flatten().any(|id| id == new)) {
+        let Some(&item) = by_id.get(new) else { continue };
+        let first: &mut &LiveEntry = replacing.entry(old).or_insert(item);
+        if first.id != item.id {
+            problems.push(problem(item, first, "replaces the same entry as"));
+        }
+    }
     for items in by_scope.values_mut() {
         items.sort_by(|one, other| one.path.cmp(&other.path));
         problems.extend(find_in_scope(items));
@@ -59,7 +73,7 @@ fn find_in_scope(items: &[&LiveEntry]) -> Vec<Problem> {
     let mut by_body = HashMap::new();
     let mut problems = Vec::new();
     for (at, item) in items.iter().enumerate() {
-        let same_title = *by_title.entry(fold(&item.head.title)).or_insert(at);
+        let same_title = *by_title.entry(comparable(&item.head.title)).or_insert(at);
         let has_body = item.head.body_words >= MIN_BODY_WORDS;
         let same_body = if has_body { *by_body.entry(item.head.body_fingerprint).or_insert(at) } else { at };
         let found = if same_title < at {
@@ -122,29 +136,22 @@ impl<'a> Titles<'a> {
     fn first_like(&self, at: usize, items: &[&LiveEntry]) -> Option<usize> {
         let tags: HashSet<&str> = items[at].head.tags.iter().map(String::as_str).collect();
         let near = deciding(&self.ranked.sets[at]).iter().flat_map(|word| &self.by_word[*word as usize]);
-        let alike = near.copied().filter(|&other| other < at && self.are_alike(at, other));
+        let title = |at: usize| items[at].head.title.as_str();
+        let is_like = |other: usize| self.are_alike(at, other) && !are_told_apart(title(at), title(other));
+        let alike = near.copied().filter(|&other| other < at && is_like(other));
         alike.filter(|&other| self.share_tags(at, other, &tags, &items[other].head.tags)).min()
     }
 
     fn are_alike(&self, one: usize, other: usize) -> bool {
         let (one, other) = (&self.ranked.sets[one], &self.ranked.sets[other]);
         let (short, long) = if one.len() <= other.len() { (one, other) } else { (other, one) };
-        let mut own = long.iter().filter(|word| short.binary_search(word).is_err());
-        short.len() * 100 >= long.len() * TITLE_OVERLAP
-            && short.iter().all(|word| long.binary_search(word).is_ok())
-            && own.all(|word| !sets_apart(self.ranked.words[*word as usize].1))
+        short.len() * 100 >= long.len() * TITLE_OVERLAP && short.iter().all(|word| long.binary_search(word).is_ok())
     }
 
     fn share_tags(&self, one: usize, other: usize, tags: &HashSet<&str>, others: &[String]) -> bool {
         let n_shared = others.iter().filter(|tag| tags.contains(tag.as_str())).count();
         share_most(tags, others) && (n_shared >= MIN_SHARED_TAGS || self.ranked.sets[one] == self.ranked.sets[other])
     }
-}
-
-/// Returns whether a word makes two titles mean different things: a number, as of versions, errors or ports, or a
-/// negation.
-fn sets_apart(word: &str) -> bool {
-    word.bytes().any(|byte| byte.is_ascii_digit()) || is_negation(word)
 }
 
 /// Returns the deciding words of a title: two similar titles have at least one of them in common. These are all words
@@ -162,7 +169,7 @@ mod tests {
     /// Checks which of the entries are reported, with the first similar one.
     #[track_caller]
     fn check(live: &[LiveEntry], expected: &[(&str, &str)]) {
-        let found = find(live, &HashSet::new(), now());
+        let found = find(live, &[], now());
         let stem =
             |path: &str| path.rsplit('/').next().unwrap().trim_end_matches(".md`").trim_end_matches(".md").to_owned();
         let mut found: Vec<_> = found.iter().map(|problem| (stem(&problem.path), stem(&problem.message))).collect();
@@ -240,8 +247,14 @@ mod tests {
         check(&pair(&|item| item.head.valid = false), &[]);
         check(&pair(&|item| item.counts = false), &[]);
         check(&pair(&|item| item.head.expires_at = Some(now())), &[]);
-        let replaced = [Id::parse("b").unwrap()].into();
+        let replaced = [(Id::parse("other").unwrap(), Id::parse("b").unwrap())];
         assert_eq!(find(&pair(&|_| {}), &replaced, now()), []);
+        let both = ["a", "b"].map(|new| (Id::parse(new).unwrap(), Id::parse("old").unwrap()));
+        let live = [named("a", "One", "x", "one"), named("b", "Two", "x", "two")];
+        assert_eq!(
+            find(&live, &both, now())[0].message,
+            "the entry replaces the same entry as `.ralph/knowledge/a.md`"
+        );
     }
 
     #[test]
@@ -251,7 +264,7 @@ mod tests {
             item.head.created_at = crate::entry::parse_time(date);
             item
         };
-        let hint = |live: &[LiveEntry]| find(live, &HashSet::new(), now())[0].hint.to_string();
+        let hint = |live: &[LiveEntry]| find(live, &[], now())[0].hint.to_string();
         let end = |hint: String| hint.split_once("ralph-memory edit ").unwrap().1.to_owned();
         assert_eq!(
             end(hint(&[dated("a", "2026-01-01"), dated("b", "2026-01-02")])),

@@ -19,7 +19,7 @@ use self::links::KnownNames;
 use crate::entry::{EntryNames, Id, Kind, is_ahead};
 use crate::error::{Findings, Problem, Severity};
 use crate::knowledge::tidy::plan::LiveEntry;
-use crate::search::retrieve::{circles, replaced, replacements_among};
+use crate::search::retrieve::{circles, replacements_among};
 use crate::text::printed_command;
 
 pub(crate) use self::names::{lost_names, unsafe_name};
@@ -37,7 +37,7 @@ pub(crate) fn problems(live: &[LiveEntry], names: &EntryNames, now: DateTime<Utc
     known.taken_aliases(live, &mut findings);
     findings.extend(in_circles(live, pairs));
     findings.extend(suggested(live, &replacements.suggested));
-    findings.extend(duplicates::find(live, &replaced(pairs), now));
+    findings.extend(duplicates::find(live, pairs, now));
     findings.extend(from_the_future(live, now));
     findings
 }

@@ -24,7 +24,7 @@ use crate::error::{Message, Severity};
 
 pub(crate) use self::misspelt::{UNKNOWN_CATEGORY, misspelt_category};
 use crate::text::lines::each_once;
-use crate::text::{fold_tag, nfc, one_line, split_tags};
+use crate::text::{add_folded, fold_tag, nfc, one_line, split_tags};
 
 /// How a file begins in whose place git has a pointer.
 const LFS: &str = "version https://git-lfs.github.com/spec/";
@@ -105,19 +105,13 @@ fn title_of_note(path: &str, body: &str) -> String {
     heading.map_or_else(|| without_extension(name).unwrap_or(name).replace(['-', '_'], " "), |heading| heading.title)
 }
 
-/// Returns a hash of a body's words in lower case (XXH3, 64 bits), and their number.
+/// Returns a hash of a body's words (XXH3, 64 bits), whose case counts as in [tokens](crate::text::tokens), and their number.
 pub(crate) fn body_fingerprint(body: &str) -> (u64, u32) {
     let (mut fingerprint, mut n_words) = (0, 0u32);
     let mut lower = String::new();
     for word in nfc(body).split_whitespace() {
         lower.clear();
-        // Most words are, and each letter of another one takes twenty times as long.
-        if word.is_ascii() {
-            lower.push_str(word);
-            lower.make_ascii_lowercase();
-        } else {
-            lower.extend(word.chars().flat_map(char::to_lowercase));
-        }
+        add_folded(word, &mut lower);
         fingerprint = xxh3_64_with_seed(lower.as_bytes(), fingerprint);
         n_words = n_words.saturating_add(1);
     }

@@ -7,6 +7,7 @@ use crate::agent_output::account::account_trouble;
 use crate::agent_output::transcript::{Format, Transcript, UNKNOWN_FORMAT};
 use crate::entry::{Outcome, Sections};
 use crate::error::Problem;
+use crate::text::words;
 
 /// The path in problems of an output. An output is not a file of the memory.
 const PLACE: &str = "agent output";
@@ -68,10 +69,6 @@ pub(crate) fn killed_by(exit: i32) -> Option<i32> {
 /// words of the chosen name in a row. After these it may only have a date, `latest`, and a version, if the chosen name
 /// does not itself end in a number. Any other word makes it another model.
 pub(crate) fn is_named(chosen: &str, full: &str) -> bool {
-    let words = |name: &str| -> Vec<String> {
-        let words = name.split(|next: char| !next.is_alphanumeric()).filter(|word| !word.is_empty());
-        words.map(str::to_lowercase).collect()
-    };
     let (chosen, full) = (words(chosen), words(full));
     let is_number = |word: &String| word.bytes().all(|digit| digit.is_ascii_digit());
     let is_version = |word: &String| word.trim_start_matches('v').starts_with(|digit: char| digit.is_ascii_digit());

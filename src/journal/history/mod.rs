@@ -172,6 +172,16 @@ pub(crate) fn streak<'a>(attempts: &[&'a AttemptSummary]) -> Vec<(usize, &'a Att
     failures_since(attempts, after_done(attempts)).collect()
 }
 
+/// Returns when the last success among the attempts at one task began, oldest first, if there was a failure before it. If nobody
+/// measured how long it took, it began when that failure ended.
+pub(crate) fn success_after_failure(attempts: &[AttemptSummary]) -> Option<DateTime<Utc>> {
+    let done = attempts.iter().rposition(|attempt| attempt.head.outcome == Outcome::Done)?;
+    let failed = attempts[..done].iter().rfind(|attempt| attempt.head.outcome.is_failure_of_task())?;
+    let took = TimeDelta::try_milliseconds((failed.head.duration_secs.unwrap_or_default() * 1e3) as i64)?;
+    let measured = attempts[done].head.duration_secs.map(|_| attempts[done].started_at);
+    measured.or_else(|| failed.started_at.checked_add_signed(took + TimeDelta::seconds(1)))
+}
+
 fn failures_since<'a>(
     attempts: &[&'a AttemptSummary],
     from: usize,

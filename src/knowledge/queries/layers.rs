@@ -99,6 +99,7 @@ impl LayeredQuery {
                 Ok((mut found, texts, unlisted)) => {
                     for hit in &mut found {
                         mark(&layer.name, &mut hit.entry);
+                        hit.contradicts.iter_mut().for_each(|id| *id = id.in_layer(&layer.name));
                         // In millionths, as scores are: equal ones stay equal.
                         hit.score = (hit.score * factor * 1e6).round() / 1e6;
                         hit.explanation.iter_mut().for_each(|part| part.value *= factor);

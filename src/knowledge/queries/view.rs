@@ -40,6 +40,9 @@ pub struct EntryView {
     /// How similar it and the query are in meaning: see [`Hit::similarity`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub similarity: Option<f64>,
+    /// The other hits that contradict it: see [`Hit::contradicts`].
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub contradicts: Vec<Id>,
     /// The parts of the score. They add up to it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub explanation: Vec<Explained>,
@@ -125,6 +128,7 @@ impl From<Hit> for EntryView {
         EntryView {
             score: Some(hit.score),
             similarity: hit.similarity,
+            contradicts: hit.contradicts,
             explanation: hit.explanation,
             ..EntryView::from(hit.entry)
         }

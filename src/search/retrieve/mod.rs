@@ -2,6 +2,7 @@
 //!
 //! The index scores; this module defines the query, and leaves out expired and superseded entries.
 
+mod contradictions;
 mod event_caps;
 mod supersede;
 
@@ -19,6 +20,7 @@ use crate::index::{
 };
 use crate::text::{fold_tag, has_tag, is_same_name};
 
+pub(crate) use self::contradictions::{contradicting, contradictions, in_order};
 pub(crate) use crate::index::TermEvidence;
 pub(crate) use event_caps::beyond_caps;
 pub(crate) use supersede::{Replacements, circles, may_replace};
@@ -141,6 +143,9 @@ pub struct Hit {
     /// The evidence for it, independent of the other hits. Its share is 1 if one of its tags or its meaning matches.
     #[serde(skip)]
     pub(crate) evidence: TermEvidence,
+    /// The other hits of which only one can hold if this one does: those of the same title, and those that replace the same entry.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub contradicts: Vec<Id>,
     /// The parts of the score. They add up to it.
     pub explanation: Vec<Explained>,
 }
@@ -166,7 +171,8 @@ pub fn search(
 ) -> Result<Vec<Hit>, Failure> {
     let mut scores = Scores::new(snapshot, &text_query(query), elsewhere)?;
     // An archived entry replaces nothing any more.
-    let superseded = superseded(&catalogs[..catalogs.len().min(1)], now);
+    let replacements = replacements(&catalogs[..catalogs.len().min(1)], now).counted;
+    let superseded = replaced(&replacements);
     let is_wanted =
         |id: &Id, head: &Head| (query.archived || holds(head, now, || superseded.contains(id))) && keep(head);
     if let Some(meaning) = meaning {
@@ -180,6 +186,11 @@ pub fn search(
         let (hits, is_enough) = pick(catalogs, ranked, limit, &is_wanted);
         // If some of the best are excluded, more are requested.
         if is_enough || candidates.len() >= scores.len() {
+            let is_current = |(found, head): &&(Ranked, Head)| {
+                found.catalog == 0 && !superseded.contains(&found.id) && !head.is_expired(now)
+            };
+            let current = hits.iter().filter(is_current).map(|(found, head)| (&found.id, head));
+            let contradictions = contradictions(current, &replacements, now);
             let candidates: Vec<Candidate> = hits.iter().map(|(found, _)| found.candidate).collect();
             let least = meaning.map_or(f32::MAX, |meaning| meaning.min_score);
             let similar = meaning.map_or(&[][..], |meaning| &meaning.similar);
@@ -194,10 +205,12 @@ pub fn search(
                     score: from_millionths(found.candidate.score),
                     similarity: similarity.map(f64::from),
                     evidence: TermEvidence { share, ..matched.evidence },
+                    contradicts: Vec::new(),
                     explanation: matched.parts.iter().map(explained).collect(),
                 }
             };
-            return Ok(hits.into_iter().zip(scores.matches(&candidates)?).map(hit).collect());
+            let hits = hits.into_iter().zip(scores.matches(&candidates)?).map(hit).collect();
+            return Ok(with_contradictions(hits, &contradictions));
         }
         n_asked = n_asked.saturating_mul(4);
     }
@@ -267,6 +280,21 @@ pub(crate) fn holds(head: &Head, now: DateTime<Utc>, is_replaced: impl FnOnce() 
 /// tool: it holds, can be read, and is not only proposed.
 pub(crate) fn is_told(head: &Head, now: DateTime<Utc>, is_replaced: impl FnOnce() -> bool) -> bool {
     head.valid && !is_proposed(head) && holds(head, now, is_replaced)
+}
+
+/// Gives each of the hits that contradict each other the place and the score that it has in their order.
+fn with_contradictions(mut hits: Vec<Hit>, contradictions: &[Vec<Id>]) -> Vec<Hit> {
+    let scores: Vec<f64> = hits.iter().map(|hit| hit.score).collect();
+    in_order(&mut hits, contradictions, |hit| &hit.entry.id);
+    for (hit, score) in hits.iter_mut().zip(scores) {
+        hit.contradicts = contradicting(&hit.entry.id, contradictions);
+        let value = score - hit.score;
+        if value != 0.0 {
+            hit.score = score;
+            hit.explanation.push(Explained { part: "order of contradicting entries", value });
+        }
+    }
+    hits
 }
 
 impl Query {

@@ -3,17 +3,16 @@
 use std::io::{self, IsTerminal as _, Read as _};
 
 use ralph_memory::entry::{EVENTS, MAX_FILE_BYTES};
-use ralph_memory::memory::Written;
 use ralph_memory::{Error, Id, Knowledge, Memory, Scope, Source};
 use serde_json::{Map, Value};
 
-use crate::answers::show_written;
+use crate::answers::{show_removed, show_written};
 use crate::authors::{author, is_run_by_agent};
 use crate::error::UsageError;
 use crate::exit::Exit;
 use crate::parse::{self, Expiry};
 use crate::session::Globals;
-use crate::ui::{Ui, count};
+use crate::ui::Ui;
 use crate::{own, project_paths};
 
 /// Add knowledge or, with `--event`, an event: as a new entry, or by updating the entry that says the same
@@ -81,9 +80,6 @@ pub(crate) struct AddArgs {
     allow_secrets: Vec<String>,
 }
 
-/// How many lines that are gone are shown.
-const MAX_REMOVED: usize = 20;
-
 fn event(text: &str) -> Result<String, String> {
     if EVENTS.contains(&text) { Ok(text.to_owned()) } else { Err(format!("not one of {}", EVENTS.join(", "))) }
 }
@@ -143,22 +139,6 @@ impl AddArgs {
             details: self.details,
             ..fact
         })
-    }
-}
-
-/// Shows the lines of the replaced text that are gone, and how they come back.
-fn show_removed(ui: &mut Ui<'_>, added: &Written) {
-    let lines = &added.removed;
-    if lines.is_empty() || ui.json {
-        return;
-    }
-    let are = if lines.len() == 1 { "is" } else { "are" };
-    ui.note(&format!("{} {are} gone; `ralph-memory undo` brings back what was there:", count(lines.len(), "line")));
-    for line in lines.iter().take(MAX_REMOVED) {
-        ui.note(&format!("- {line}"));
-    }
-    if lines.len() > MAX_REMOVED {
-        ui.note(&format!("and {} more", lines.len() - MAX_REMOVED));
     }
 }
 

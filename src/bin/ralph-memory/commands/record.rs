@@ -13,6 +13,7 @@ use ralph_memory::text::decoded;
 use ralph_memory::{Error, Memory, Task};
 use serde::Serialize;
 
+use crate::answers::{show_removed, show_similar};
 use crate::authors::run_of_environment;
 use crate::error::{NoAnswer, UsageError};
 use crate::exit::Exit;
@@ -371,6 +372,8 @@ fn show(ui: &mut Ui<'_>, recorded: &Recorded, names_task: bool) -> anyhow::Resul
     for added in &recorded.knowledge {
         let id = ui.styled(ui::ID, added.id.as_str());
         ui.line(format!("{} {id}", added.action.as_str()))?;
+        show_similar(ui, added);
+        show_removed(ui, added);
     }
     for refused in &recorded.refused {
         ui.warn(&format!("report: {refused}"));

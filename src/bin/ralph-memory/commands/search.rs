@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use ralph_memory::memory::{EntryView, ProjectHit};
 use ralph_memory::text::shorten;
-use ralph_memory::{Hit, Kind, Query, Scope};
+use ralph_memory::{Hit, Id, Kind, Query, Scope};
 use serde_json::json;
 
 use crate::answers::{marks, with_excerpts};
@@ -164,6 +164,10 @@ fn show(ui: &mut Ui<'_>, rank: usize, view: &EntryView) -> anyhow::Result<()> {
     let tags = ui.styled(QUIET, &tags);
     ui.line(format_args!("{rank}. {title}  {:.2}", view.score.unwrap_or_default()))?;
     ui.line(format_args!("   {id}{tags}{}", marks(entry)))?;
+    if !view.contradicts.is_empty() {
+        let others: Vec<&str> = view.contradicts.iter().map(Id::as_str).collect();
+        ui.line(format_args!("   contradicts {}", others.join(", ")))?;
+    }
     if let Some(excerpt) = view.excerpt.as_ref().filter(|excerpt| !excerpt.is_empty()) {
         let excerpt = ui.styled(PLAIN, excerpt);
         ui.line(format_args!("   {excerpt}"))?;

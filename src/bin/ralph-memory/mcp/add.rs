@@ -7,7 +7,8 @@ use serde_json::Value;
 
 use super::agent_tool::AgentTool;
 use super::refusal::{parsed, unfit};
-use super::shown::inline;
+use super::shown::{inline, items, quoted};
+use crate::answers::MAX_REMOVED;
 use crate::{parse, project_paths};
 
 /// The longest title, in characters.
@@ -90,6 +91,12 @@ impl AgentTool for Add {
         if !similar.is_empty() {
             let hint = "if it replaces one of them, call add_knowledge again with that id in `supersedes`";
             text.push_str(&format!("The most similar entries are {similar}: {hint}.\n"));
+        }
+        let removed = items(answer, "removed").iter().filter_map(Value::as_str);
+        let lines: String = removed.clone().take(MAX_REMOVED).map(quoted).collect();
+        if !lines.is_empty() {
+            let more = if removed.count() > MAX_REMOVED { "\nThere are more of them.\n" } else { "" };
+            text.push_str(&format!("The entry no longer says this; if it still holds, add it again:\n\n{lines}{more}"));
         }
         text
     }

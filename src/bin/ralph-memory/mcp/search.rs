@@ -143,6 +143,7 @@ fn matches(memory: &Memory, query: &str, found: SearchResults, limit: usize) -> 
     let view = |hit: Hit| EntryView {
         score: Some(rounded(hit.score)),
         similarity: hit.similarity.map(rounded),
+        contradicts: hit.contradicts,
         ..EntryView::from(hit.entry)
     };
     let views = with_excerpts(memory, found.hits.into_iter().map(view).collect(), query);
@@ -161,10 +162,11 @@ fn entries(answer: &Value) -> String {
         let date = if entry["updated_at"].is_null() { "created_at" } else { "updated_at" };
         let about = joined(entry, &["category", "outcome", "source", date]);
         let tags = Some(inline(&entry["tags"])).filter(|tags| !tags.is_empty()).map(|tags| format!(" · tags {tags}"));
-        let [title, score] = ["title", "score"].map(|key| inline(&entry[key]));
+        let [title, score, others] = ["title", "score", "contradicts"].map(|key| inline(&entry[key]));
+        let others = if others.is_empty() { others } else { format!(" · contradicts {others}") };
         let id = code(string(entry, "id"));
         let tags = tags.unwrap_or_default();
-        format!("### {title}\n{id} · score {score} · {about}{tags}\n{}\n", quoted(string(entry, "excerpt")))
+        format!("### {title}\n{id} · score {score} · {about}{tags}{others}\n{}\n", quoted(string(entry, "excerpt")))
     };
     let entries: String = items(answer, "entries").iter().map(entry).collect();
     format!("{entries}{}\n", string(answer, "note"))

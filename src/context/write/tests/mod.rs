@@ -41,7 +41,7 @@ fn reference(stem: &str, category: Option<&str>, body: &str) -> Reference {
         title: format!("About {stem}"),
         tags: vec!["a".into(), "b".into()],
         category: category.map(str::to_owned),
-        recency: None,
+        contradicts: Vec::new(),
         body: body.to_owned(),
     }
 }

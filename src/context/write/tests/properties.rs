@@ -11,7 +11,6 @@ use crate::context;
 use crate::entry::attempt::{Account, Files, Validation};
 use crate::knowledge::Staleness;
 use crate::test_cases::cases;
-use crate::text::words;
 
 /// Texts that imitate other constructs.
 fn hostile() -> impl Strategy<Value = String> {
@@ -40,13 +39,11 @@ fn references(name: &'static str, category: Option<&'static str>) -> impl Strate
         hostile().prop_map(|commit| Staleness::Gone { commit, path: String::new() }),
         (hostile(), hostile()).prop_map(|(name, path)| Staleness::Changed { name, path }),
     ]);
-    let one =
-        (hostile(), hostile(), prop::option::of(hostile()), prop::option::of(0i64..5), body, any::<bool>(), doubt);
-    let one = one.prop_map(move |(title, tag, odd, days, body, is_usual, unverified)| Reference {
+    let one = (hostile(), hostile(), prop::option::of(hostile()), body, any::<bool>(), doubt);
+    let one = one.prop_map(move |(title, tag, odd, body, is_usual, unverified)| Reference {
         unverified,
         title,
         tags: vec![tag],
-        recency: days.map(|days| DateTime::UNIX_EPOCH + chrono::Duration::days(days)),
         category: if is_usual { category.map(str::to_owned) } else { odd },
         ..reference(name, None, &body)
     });
@@ -256,26 +253,15 @@ fn check_headings(material: &Material, context: &Context) {
     }
 }
 
-/// Every entry is in one place, or is listed as left out, or is represented by a similar one.
+/// Every entry is in one place, or is listed as left out.
 fn check_entries(material: &Material, context: &Context) {
     let shown: Vec<&Id> = context.entries.iter().chain(&context.attempts).collect();
     let distinct: HashSet<&Id> = shown.iter().copied().chain(&context.left_out).collect();
     assert_eq!(distinct.len(), shown.len() + context.left_out.len());
     let is_told = |id: &Id| distinct.contains(id);
-    let is_learned = |id: &Id| material.learnings.iter().any(|learning| learning.id == *id);
-    assert!(material.knowledge.iter().all(|reference| is_told(&reference.id) || is_learned(&reference.id)));
+    assert!(material.learnings.iter().chain(&material.knowledge).all(|reference| is_told(&reference.id)));
     assert!(material.attempts.iter().all(|past| is_told(&past.id)));
     assert!(material.events.iter().all(|event| is_told(&event.id)));
-    let word_set = |reference: &Reference| words(&reference.body).into_iter().collect::<HashSet<String>>();
-    for learning in material.learnings.iter().filter(|learning| !is_told(&learning.id)) {
-        let own = word_set(learning);
-        let stands_for = |other: &&Reference| {
-            let others = word_set(other);
-            let (shared, all) = (own.intersection(&others).count(), own.union(&others).count());
-            other.id != learning.id && other.category == learning.category && shared * 5 > all * 4
-        };
-        assert!(material.learnings.iter().any(|other| stands_for(&other)), "{}", learning.id);
-    }
 }
 
 /// Nothing is cut while a third of the budget is free, and no section exceeds its limit. An attempt of the journal is left

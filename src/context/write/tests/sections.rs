@@ -290,48 +290,48 @@ fn an_attempt_is_shown_once() {
 #[test]
 fn knowledge_is_shown_once() {
     let shared = reference("shared", Some("pitfall"), "Of use in both.");
-    let said_again = reference("again", Some("pitfall"), "Of use in both!");
+    let said_again =
+        Reference { title: shared.title.clone(), ..reference("again", Some("pitfall"), "Of use in both!") };
     let material = Material {
-        learnings: vec![shared.clone(), said_again.clone()],
-        knowledge: vec![shared, said_again, reference("plain", None, "Plain.")],
+        learnings: vec![shared.clone(), said_again],
+        knowledge: vec![shared, reference("plain", None, "Plain.")],
         ..Material::default()
     };
     let context = build(&material, default_budget(27_000, &material.instructions), 500);
     assert_eq!(lines(&context.entries), ["knowledge/shared", "knowledge/plain"]);
-    assert_eq!(context.left_out, []);
+    assert_eq!(lines(&context.left_out), ["knowledge/again"]);
     assert_eq!(context.text.matches("Of use in both").count(), 1);
 }
 
 #[test]
-fn of_similar_learnings_the_newest_is_shown() {
-    let check = |learnings: &[(&str, &str, i64)], expected: &[&str]| {
-        let learnings: Vec<Reference> = learnings
-            .iter()
-            .enumerate()
-            .map(|(index, (category, body, day))| Reference {
-                recency: Some(DateTime::UNIX_EPOCH + chrono::Duration::days(*day)),
-                ..reference(&index.to_string(), Some(category), body)
-            })
-            .collect();
-        let section = learnings::section(&learnings, room(1_500), 500);
-        assert_eq!(
-            lines(&section.shown),
-            expected.iter().map(|index| format!("knowledge/{index}")).collect::<Vec<_>>()
-        );
-        assert_eq!(section.shown.len() + section.represented.len(), learnings.len());
+fn of_similar_learnings_the_first_is_told_and_the_others_are_left_out() {
+    let check = |bodies: &[&str], expected: &[usize]| {
+        let learning = |(number, body): (usize, &&str)| {
+            let category = if body.starts_with("other") { "other" } else { "pitfall" };
+            Reference { title: String::new(), ..reference(&number.to_string(), Some(category), body) }
+        };
+        let learnings: Vec<Reference> = bodies.iter().enumerate().map(learning).collect();
+        let section = learnings::section(&learnings, room(3_000), 500);
+        let shown: Vec<String> = expected.iter().map(|number| format!("knowledge/{number}")).collect();
+        assert_eq!(lines(&section.shown), shown, "{bodies:?}");
+        let n_similar = bodies.len() - expected.len();
+        assert_eq!(section.left_out.ids.len(), n_similar, "{bodies:?}");
+        assert_eq!(section.text.contains(&format!(", and {n_similar} similar")), n_similar > 0, "{}", section.text);
+        section.text
     };
-    let (nine, ten) = ("a b c d e f g h i", "a b c d e f g h i j");
-    check(&[("pitfall", nine, 1), ("other", "x", 1), ("pitfall", ten, 2)], &["2", "1"]);
-    check(&[("pitfall", nine, 2), ("other", "x", 1), ("pitfall", ten, 1)], &["0", "1"]);
-    check(&[("pitfall", nine, 1), ("pitfall", ten, 1)], &["0"]);
-    // Another category, and four fifths, which are not over four fifths.
-    check(&[("pitfall", nine, 1), ("other", ten, 2)], &["0", "1"]);
-    check(&[("pitfall", "a b c d", 1), ("pitfall", "a b c d e", 2)], &["0", "1"]);
-    check(&[("pitfall", "!", 1), ("pitfall", "?", 2)], &["0", "1"]);
-    // One that is similar to two dissimilar ones represents both, or is left out.
-    let (left, middle, right) = ("0 1 2 3 4 5 6 7 a", "0 1 2 3 4 5 6 7", "0 1 2 3 4 5 6 7 b");
-    check(&[("pitfall", left, 1), ("pitfall", right, 1), ("pitfall", middle, 2)], &["2"]);
-    check(&[("pitfall", left, 1), ("pitfall", right, 3), ("pitfall", middle, 2)], &["0", "1"]);
+    let nine = "the shop resets its staging database each night";
+    let text = check(&[nine, "the other", "the shop resets its production database each night", nine], &[0, 1]);
+    assert!(text.starts_with(
+        "## Learnings from Previous Iterations\n\n- **[pitfall]** (`knowledge/0`, and 2 similar) the shop"
+    ));
+    // Three of four words, and another category.
+    check(&["one two three four", "one two three five"], &[0, 1]);
+    check(&[nine, &format!("other {nine}")], &[0, 1]);
+    // A negation, a number, a symbol, a name, a single letter.
+    let base = "the shop resets the database of each tenant every night before the backups begin";
+    for other in ["never", "3", "==", "--force", "Postgres", "`tenants`", "B"] {
+        check(&[base, &format!("{base} with {other}")], &[0, 1]);
+    }
 }
 
 #[test]
@@ -482,6 +482,19 @@ fn event(name: &str, scope: &str, importance: u8, day: i64, summary: &str) -> Sh
         title: String::new(),
         summary: summary.to_owned(),
     }
+}
+
+#[test]
+fn similar_events_of_one_task_are_folded_into_the_first() {
+    let said =
+        |of_what: &str| format!("The reviewer wants tests for each branch of the {of_what} before it is merged.");
+    let of_scope =
+        |scope: &str| [("1", "parser"), ("2", "lexer")].map(|(name, what)| event(name, scope, 50, 1, &said(what)));
+    let section = |scope: &str| events::section(&of_scope(scope), &HashSet::new(), room(3_000));
+    let of_task = section("task:t-1");
+    assert_eq!((lines(&of_task.shown), lines(&of_task.left_out.ids)), (vec!["knowledge/1"], vec!["knowledge/2"]));
+    assert!(of_task.text.contains("(reviewer, 1970-01-02, and 1 similar)"), "{}", of_task.text);
+    assert_eq!(section("project").shown.len(), 2);
 }
 
 #[test]
