@@ -51,7 +51,11 @@ impl Garden {
     }
 
     fn learn(&self, title: &str, tags: &[&str], body: &str) -> Id {
-        let knowledge = Knowledge { category: Some("pitfall".into()), ..Knowledge::new(title, tags.to_vec(), body) };
+        let knowledge = Knowledge {
+            category: Some("pitfall".into()),
+            source: Source::Agent,
+            ..Knowledge::new(title, tags.to_vec(), body)
+        };
         self.memory.add(&knowledge).unwrap().id
     }
 

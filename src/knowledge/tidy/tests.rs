@@ -13,7 +13,7 @@ pub(super) fn with_pairs(n_pairs: usize) -> (TempDir, Memory) {
     for pair in 0..n_pairs {
         for (name, day) in [("old", 1), ("new", 2)] {
             let text = format!(
-                "---\ntitle: {name} {pair}\ntags: [a]\ncategory: pitfall\nfeature: f{pair}\ncreated_at: 2026-01-0{day}\n---\n\nFact {name} {pair}.\n"
+                "---\ntitle: {name} {pair}\ntags: [a]\ncategory: pitfall\nsource: agent\nfeature: f{pair}\ncreated_at: 2026-01-0{day}\n---\n\nFact {name} {pair}.\n"
             );
             std::fs::write(folder.path().join(format!(".ralph/knowledge/{name}-{pair}.md")), text).unwrap();
         }

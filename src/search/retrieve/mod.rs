@@ -187,7 +187,7 @@ pub fn search(
         // If some of the best are excluded, more are requested.
         if is_enough || candidates.len() >= scores.len() {
             let is_current = |(found, head): &&(Ranked, Head)| {
-                found.catalog == 0 && !superseded.contains(&found.id) && !head.is_expired(now)
+                found.catalog == 0 && holds(head, now, || superseded.contains(&found.id))
             };
             let current = hits.iter().filter(is_current).map(|(found, head)| (&found.id, head));
             let contradictions = contradictions(current, &replacements, now);

@@ -3,7 +3,7 @@
 //! Pure: takes texts, returns texts. The merged text has every statement of each learning.
 
 use std::cmp::Ordering;
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
 
 use chrono::{DateTime, Utc};
@@ -13,20 +13,19 @@ use crate::entry::body::blocks;
 use crate::entry::edit::{self, Change};
 use crate::entry::knowledge::timestamp;
 use crate::entry::written;
-use crate::entry::{self, Entry, Head, Id, MAX_FRONTMATTER_BYTES, Scope};
-use crate::text::fold;
+use crate::entry::{self, Entry, Head, Id, MAX_FRONTMATTER_BYTES};
+use crate::knowledge::dedup::statements;
+use crate::text::comparable;
 
-/// The longest body that a merge makes, in bytes: longer ones are not read.
-const MAX_BODY: usize = 64 * 1024;
+/// How many statements and words a merge makes at most: what is longer is no fact that a reader finds again.
+const MAX_STATEMENTS: usize = 10;
+const MAX_WORDS: u32 = 300;
 
 type ListOf = fn(&Head) -> &Vec<String>;
 
 /// The lists of an entry that a merge joins, beside `supersedes`.
 const LISTS: [(&str, ListOf); 3] =
     [("tags", |head| &head.tags), ("files", |head| &head.files), ("questions", |head| &head.questions)];
-
-/// How much longer frontmatter gets by the time and the fingerprints of a change, in bytes.
-const SIGNED: usize = 1_200;
 
 /// One live learning.
 #[derive(Debug, Clone, PartialEq)]
@@ -54,44 +53,24 @@ pub(crate) struct PlannedMerge<'a> {
 
 /// Returns the merges that are due where there are more than `most` learnings.
 ///
-/// Learnings belong together if they have the same category, scope, feature and kind of author, and half of all their
-/// tags in common, directly or through others. The newest of them keeps its text. Below it come the statements of the
-/// others, each under its title, block by block, without blocks that are there already; it gets their tags as well, and
-/// names them as superseded. Where that is too much for one entry, there are several. Merged entries may again have
-/// half of their tags in common, so this repeats until no two that fit into one entry do: a second call then changes
-/// nothing.
+/// Learnings belong together if agents wrote them and no person confirmed them, and they have the same category, scope and
+/// feature, and half of all their tags in common, directly or through others. The newest of them keeps its text. Below it come
+/// the statements of the others, each under its title, block by block, without blocks that are there already; it gets their
+/// tags as well, and names them as superseded. Where that is too much for one entry, they stay as they are. Merged entries may
+/// again have half of their tags in common, so this repeats: a second call then changes nothing.
 pub(crate) fn plan_merges(learnings: &[Learning], most: usize, now: DateTime<Utc>) -> Vec<PlannedMerge<'_>> {
     if learnings.len() <= most {
         return Vec::new();
     }
-    let mut groups: HashMap<Group<'_>, Vec<Cluster<'_>>> = HashMap::new();
-    for learning in learnings {
-        groups.entry(Group::of(&learning.entry.head)).or_default().push(Cluster::new(learning));
+    let mut groups: HashMap<_, Vec<Cluster<'_>>> = HashMap::new();
+    for learning in learnings.iter().filter(|learning| !learning.entry.head.source.is_person()) {
+        let Head { category, scope, feature, .. } = &learning.entry.head;
+        groups.entry((category, scope, feature)).or_default().push(Cluster::new(learning));
     }
     let clusters = groups.into_values().flat_map(|clusters| grown(clusters, now));
     let mut merges: Vec<PlannedMerge<'_>> = clusters.filter_map(Cluster::into_merge).collect();
     merges.sort_by(|one, other| one.into.path.cmp(&other.into.path));
     merges
-}
-
-/// What learnings must have in common besides tags.
-#[derive(PartialEq, Eq, Hash)]
-struct Group<'a> {
-    category: Option<&'a str>,
-    scope: &'a Scope,
-    feature: Option<&'a str>,
-    is_human: bool,
-}
-
-impl<'a> Group<'a> {
-    fn of(head: &'a Head) -> Group<'a> {
-        Group {
-            category: head.category.as_deref(),
-            scope: &head.scope,
-            feature: head.feature.as_deref(),
-            is_human: head.source.is_person(),
-        }
-    }
 }
 
 /// Learnings that belong together.
@@ -101,67 +80,28 @@ struct Cluster<'a> {
     /// The file of the first after the merge; `None` for a single one, which stays as it is.
     text: Option<String>,
     tags: Vec<String>,
-    size: Size,
-}
-
-/// An upper bound of the size of a merged entry, in bytes.
-#[derive(Clone, Copy)]
-struct Size {
-    body: usize,
-    /// The largest frontmatter.
-    head: usize,
-    /// The items that all of them add to it.
-    items: usize,
-}
-
-impl Size {
-    /// Returns the size of an entry of `n_bytes`, and of what it adds to one that takes it over.
-    fn of(learning: &Learning, entry: &Entry, n_bytes: usize) -> Size {
-        let head = &entry.head;
-        let items = LISTS.iter().flat_map(|(_, list)| list(head)).map(String::len);
-        let ids = head.supersedes.iter().chain([&learning.id]).map(|id| id.as_str().len());
-        Size {
-            body: entry.body.len() + head.title.len() + "\n\n## \n\n".len(),
-            head: n_bytes - entry.body.len() + SIGNED,
-            // Each with quotes, a comma and a space.
-            items: items.chain(names(head).map(String::len)).chain(ids).map(|length| length + 4).sum(),
-        }
-    }
-
-    fn plus(self, other: Size) -> Size {
-        Size { body: self.body + other.body, head: self.head.max(other.head), items: self.items + other.items }
-    }
-
-    fn fits(self) -> bool {
-        self.body <= MAX_BODY && self.head + self.items <= MAX_FRONTMATTER_BYTES
-    }
 }
 
 impl<'a> Cluster<'a> {
     fn new(learning: &'a Learning) -> Cluster<'a> {
-        let size = Size::of(learning, &learning.entry, learning.text.len());
-        Cluster { members: vec![learning], text: None, tags: learning.entry.head.tags.clone(), size }
+        Cluster { members: vec![learning], text: None, tags: learning.entry.head.tags.clone() }
     }
 
-    /// Joins clusters into the first of them; `None` where its file cannot be edited that way.
+    /// Joins clusters into the first of them; `None` where the result would be too long for one fact, or its file cannot be edited
+    /// that way.
     fn joined(clusters: &[Cluster<'a>], now: DateTime<Utc>) -> Option<Cluster<'a>> {
         let mut members: Vec<&Learning> = clusters.iter().flat_map(|cluster| cluster.members.iter().copied()).collect();
+        // Each adds its title at least.
+        if members.len() > MAX_STATEMENTS {
+            return None;
+        }
         members[1..].sort_by(|one, other| newest_first(one, other));
         let text = changed(&members, now)?;
-        let entry = entry::read(&members[0].path, text.as_bytes());
-        let size = Size::of(members[0], &entry, text.len());
-        Some(Cluster { members, text: Some(text), tags: entry.head.tags, size })
-    }
-
-    /// Returns whether the file can be edited as a merge needs it. This costs more than everything else that is done
-    /// with a learning, so few are tried.
-    fn can_take(&self) -> bool {
-        let text = &self.members[0].text;
-        let names = LISTS.iter().map(|(name, _)| *name).chain(["supersedes", "aliases"]);
-        let mut changes: Vec<Change> =
-            names.map(|name| Change::AddItems(name, vec!["a word that no list has".to_owned()])).collect();
-        changes.push(Change::Set(edit::updated_key(text), "2026-01-01T00:00:00Z".into()));
-        edit::apply(text, &changes).is_ok()
+        let Entry { head, body, .. } = entry::read(&members[0].path, text.as_bytes());
+        let fits = statements(&body).len() <= MAX_STATEMENTS
+            && head.body_words <= MAX_WORDS
+            && text.len() - body.len() <= MAX_FRONTMATTER_BYTES;
+        fits.then_some(Cluster { members, text: Some(text), tags: head.tags })
     }
 
     fn into_merge(self) -> Option<PlannedMerge<'a>> {
@@ -192,17 +132,17 @@ fn changed(members: &[&Learning], now: DateTime<Utc>) -> Option<String> {
     changes.push(Change::AddItems("supersedes", supersedes));
     // Links that have their titles lead to it.
     let of_others = others.iter().flat_map(|other| names(&other.entry.head));
-    let aliases = missing(&head.aliases, of_others.filter(|name| fold(name) != fold(&head.title)));
+    let aliases = missing(&head.aliases, of_others.filter(|name| comparable(name) != comparable(&head.title)));
     changes.push(Change::AddItems("aliases", aliases));
     let mut body = newest.entry.body.trim_matches(['\n', '\r']).trim_end().replace("\r\n", "\n");
     let mut said: HashSet<String> = blocks(&newest.entry.body).into_iter().map(as_said).collect();
-    let mut titles = HashSet::from([fold(&head.title)]);
+    let mut titles = HashSet::from([comparable(&head.title)]);
     for other in others {
         let other_body = other.entry.body.replace("\r\n", "\n");
         let title = &other.entry.head.title;
         let untitled = without_title(&other_body, title);
         let new_blocks: Vec<&str> = blocks(untitled).into_iter().filter(|block| said.insert(as_said(block))).collect();
-        if titles.insert(fold(title)) || !new_blocks.is_empty() {
+        if titles.insert(comparable(title)) || !new_blocks.is_empty() {
             body.push_str(&format!("\n\n## {title}"));
         }
         for block in new_blocks {
@@ -223,7 +163,7 @@ fn names(head: &Head) -> impl Iterator<Item = &String> {
 fn without_title<'b>(body: &'b str, title: &str) -> &'b str {
     let bare = body.trim_start();
     let (first, rest) = bare.split_once('\n').unwrap_or((bare, ""));
-    if first.strip_prefix("# ").is_some_and(|heading| fold(heading) == fold(title)) { rest } else { body }
+    if first.strip_prefix("# ").is_some_and(|heading| comparable(heading) == comparable(title)) { rest } else { body }
 }
 
 /// Returns the `items` that `own` lacks, each once.
@@ -238,7 +178,7 @@ fn as_said(block: &str) -> String {
     if is_code { block.to_owned() } else { block.split_whitespace().collect::<Vec<_>>().join(" ") }
 }
 
-/// Joins clusters until no two that fit into one entry belong together.
+/// Joins clusters until all that belong together would be too much for one entry.
 fn grown(mut clusters: Vec<Cluster<'_>>, now: DateTime<Utc>) -> Vec<Cluster<'_>> {
     loop {
         clusters.sort_by(|one, other| newest_first(one.members[0], other.members[0]));
@@ -248,69 +188,17 @@ fn grown(mut clusters: Vec<Cluster<'_>>, now: DateTime<Utc>) -> Vec<Cluster<'_>>
         let mut left: Vec<Option<Cluster<'_>>> = clusters.into_iter().map(Some).collect();
         clusters = Vec::with_capacity(left.len());
         for group in groups {
-            let group = group.into_iter().filter_map(|at| left[at].take()).collect();
-            for fitting in parts(group) {
-                clusters.extend(one_of(fitting, now));
+            let group: Vec<Cluster<'_>> = group.into_iter().filter_map(|at| left[at].take()).collect();
+            let joined = if group.len() > 1 { Cluster::joined(&group, now) } else { None };
+            match joined {
+                Some(joined) => clusters.push(joined),
+                None => clusters.extend(group),
             }
         }
         if clusters.len() == n_before {
             return clusters;
         }
     }
-}
-
-/// Splits clusters that belong together into parts, each of which fits into one entry, while no two of them do. The
-/// first of each part can take the others.
-fn parts(clusters: Vec<Cluster<'_>>) -> Vec<Vec<Cluster<'_>>> {
-    if clusters.len() < 2 {
-        return vec![clusters];
-    }
-    let least = |size: fn(&Size) -> usize| clusters.iter().map(|cluster| size(&cluster.size)).min().unwrap_or_default();
-    let least = Size { body: least(|size| size.body), head: least(|size| size.head), items: least(|size| size.items) };
-    let mut done: Vec<Vec<Cluster<'_>>> = Vec::new();
-    let mut open: Vec<(Size, Vec<Cluster<'_>>)> = Vec::new();
-    // A cluster that fits nowhere and cannot take others waits until all parts exist.
-    let mut queue: VecDeque<(Cluster<'_>, bool)> = clusters.into_iter().map(|cluster| (cluster, false)).collect();
-    while let Some((cluster, has_waited)) = queue.pop_front() {
-        let at = match open.iter().position(|(size, _)| size.plus(cluster.size).fits()) {
-            Some(at) => {
-                let (size, part) = &mut open[at];
-                *size = size.plus(cluster.size);
-                part.push(cluster);
-                at
-            }
-            None if has_waited => {
-                done.push(vec![cluster]);
-                continue;
-            }
-            None if cluster.can_take() => {
-                open.push((cluster.size, vec![cluster]));
-                open.len() - 1
-            }
-            None => {
-                queue.push_back((cluster, true));
-                continue;
-            }
-        };
-        // Closes a part that is full, so that it is not tried again.
-        if !open[at].0.plus(least).fits() {
-            done.push(open.remove(at).1);
-        }
-    }
-    done.extend(open.into_iter().map(|(_, part)| part));
-    done
-}
-
-/// Joins clusters into one, or, where that cannot be written, into as few as possible.
-fn one_of(mut clusters: Vec<Cluster<'_>>, now: DateTime<Utc>) -> Vec<Cluster<'_>> {
-    if clusters.len() < 2 {
-        return clusters;
-    }
-    if let Some(joined) = Cluster::joined(&clusters, now) {
-        return vec![joined];
-    }
-    let rest = clusters.split_off(clusters.len() / 2);
-    [one_of(clusters, now), one_of(rest, now)].into_iter().flatten().collect()
 }
 
 #[cfg(test)]
@@ -324,7 +212,7 @@ mod tests {
     fn learning(name: &str, day: u32, tags: &str, rest: &str, body: &str) -> Learning {
         let path = format!("knowledge/{name}.md");
         let text = format!(
-            "---\ntitle: \"About {name}\"\ntags: [{tags}]\ncategory: success_pattern\ncreated_at: \"2026-02-{day:02}\"\n{rest}---\n\n{body}\n"
+            "---\ntitle: \"About {name}\"\ntags: [{tags}]\ncategory: success_pattern\nsource: agent\ncreated_at: \"2026-02-{day:02}\"\n{rest}---\n\n{body}\n"
         );
         Learning { id: Id::of_path(&path).unwrap(), entry: read(&path, text.as_bytes()), path, text }
     }
@@ -359,7 +247,7 @@ mod tests {
         assert_eq!(merge.others.iter().map(|other| other.id.stem()).collect::<Vec<_>>(), ["def456", "abc123"]);
         assert_eq!(
             merge.new,
-            "---\ntitle: \"About ghi789\"\ntags: [sqlite, foreign keys, migration, rust, cascade]\ncategory: success_pattern\n\
+            "---\ntitle: \"About ghi789\"\ntags: [sqlite, foreign keys, migration, rust, cascade]\ncategory: success_pattern\nsource: agent\n\
              created_at: \"2026-02-03\"\nfiles: [a.rs]\nsupersedes: [knowledge/def456, knowledge/abc123]\naliases: [About def456, About abc123]\nupdated_at: \"2026-03-01T00:00:00Z\"\n---\n\n\
              Check after migrations.\n\nEnable  PRAGMA foreign_keys.\n\n## About def456\n\nUse ON DELETE CASCADE.\n\n```sql\nx\n\ny\n```\n\n## About abc123\n"
         );
@@ -384,7 +272,7 @@ mod tests {
 
     #[test]
     fn learnings_of_different_kinds_stay_apart() {
-        for rest in ["scope: \"task:1\"\n", "feature: x\n", "source: agent\n"] {
+        for rest in ["scope: \"task:1\"\n", "feature: x\n", "source: human\n"] {
             let learnings = [learning("a", 1, "x", "", "A."), learning("b", 2, "x", rest, "B.")];
             assert_eq!(merged(&learnings, 0), [], "{rest}");
         }
@@ -393,8 +281,8 @@ mod tests {
         assert_eq!(merged(&[learning("a", 1, "x", "", "A."), other], 0), []);
         // A third of the tags, none at all, and too much to read.
         assert_eq!(merged(&[learning("a", 1, "x, y", "", "A."), learning("b", 2, "x, z", "", "B.")], 0), []);
-        let long = "long ".repeat(MAX_BODY / 8);
-        assert_eq!(merged(&[learning("a", 1, "x", "", &long), learning("b", 2, "x", "", &long)], 0), []);
+        let long = |word: &str| format!("{word} ").repeat(150);
+        assert_eq!(merged(&[learning("a", 1, "x", "", &long("a")), learning("b", 2, "x", "", &long("b"))], 0), []);
     }
 
     /// Returns what is live when all of this was merged.
@@ -422,7 +310,7 @@ mod tests {
         ) {
             let learnings: Vec<Learning> = kinds.iter().enumerate().map(|(number, (tags, length, day, is_same, odd))| {
                 let fact = if *is_same { "The same fact.".to_owned() } else { format!("Fact {number}.") };
-                let mut learning = learning(&format!("n{number:02}"), *day, &tags.join(", "), "", &format!("{fact}\n\n{}", "word ".repeat(length * 400)));
+                let mut learning = learning(&format!("n{number:02}"), *day, &tags.join(", "), "", &format!("{fact}\n\n{}", "word ".repeat(length * 10)));
                 if *odd == 0 {
                     learning.text = learning.text.replace(&format!("[{}]", tags.join(", ")), &format!(">-\n  {}", tags.join(", ")));
                     learning.entry = read(&learning.path, learning.text.as_bytes());
@@ -437,21 +325,27 @@ mod tests {
                 let fact = learning.entry.body.lines().find(|line| !line.is_empty()).unwrap();
                 prop_assert!(all.contains(&format!("\n{fact}\n")), "{}", fact);
             }
-            prop_assert!(merges.iter().all(|merge| merge.new.len() <= MAX_BODY + MAX_FRONTMATTER_BYTES));
+            for merge in &merges {
+                let entry = read(&merge.into.path, merge.new.as_bytes());
+                prop_assert!(entry.head.body_words <= 300 && statements(&entry.body).len() <= 10, "{}", merge.new);
+            }
         }
     }
 
     #[test]
-    fn thousands_of_similar_learnings_become_a_few() {
-        let learnings: Vec<Learning> = (0..3_000)
-            .map(|number| {
-                learning(&format!("a-fact-{number}"), 1 + number % 28, "sqlite, schema", "", &format!("Fact {number}."))
-            })
-            .collect();
-        let merges = merged(&learnings, 200);
-        let after = after(&learnings, &merges);
-        assert!((2..16).contains(&after.len()), "{}", after.len());
-        assert_eq!(merges.iter().map(|merge| merge.others.len() + 1).sum::<usize>(), 3_000);
-        assert_eq!(merged(&after, 0), []);
+    fn what_is_too_much_for_one_fact_stays() {
+        let learnings = |n: u32, tags: &str| -> Vec<Learning> {
+            (0..n)
+                .map(|number| {
+                    learning(&format!("{tags}-{number}"), 1 + number % 28, tags, "", &format!("Fact {number}."))
+                })
+                .collect()
+        };
+        assert_eq!(merged(&learnings(204, "sqlite"), 200), []);
+        // Five texts, and the titles of four.
+        assert_eq!(merged(&learnings(6, "sqlite"), 0), []);
+        let both = [learnings(5, "sqlite"), learnings(12, "rust")].concat();
+        let merges = merged(&both, 0);
+        assert_eq!(merges.iter().map(|merge| merge.others.len()).collect::<Vec<_>>(), [4]);
     }
 }
