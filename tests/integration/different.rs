@@ -41,7 +41,7 @@ const SAME: [[&str; 2]; 8] = [
     ["E-mail goes out hourly", "e-mail goes out hourly"],
     ["The API speaks v2", "The api speaks V2"],
     ["Don’t lock twice", "don't lock twice"],
-    ["設定は「config」に書く。", "設定は config に書く"],
+    ["設定は「config」に書く", "設定は config に書く"],
 ];
 
 /// What opens a door: it adds a fact with this title and text, and returns what became of it.

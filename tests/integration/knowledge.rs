@@ -496,7 +496,7 @@ fn no_name_differs_from_another_in_case_only() {
     base.run(["add", "Ports", "--tags", "b", "--body", "Another fact."]).says(0, "created knowledge/ports-2");
     base.run(["add", "Cache", "--tags", "c", "--body", "It is cold."]).says(0, "created knowledge/cache");
     base.run(["edit", "cache", "--title", "Hosts"]).says(0, "updated knowledge/hosts-2 (was knowledge/cache)");
-    base.run(["edit", "hosts-2", "--title", "PORTS!"]).says(0, "updated knowledge/ports-3 (was knowledge/hosts-2)");
+    base.run(["edit", "hosts-2", "--title", "PORTS *"]).says(0, "updated knowledge/ports-3 (was knowledge/hosts-2)");
 }
 
 #[test]
