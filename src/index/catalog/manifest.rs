@@ -19,7 +19,7 @@ use crate::entry::{AttemptHead, Head, Kind, Outcome};
 use crate::store::Store;
 
 /// Raised whenever the format changes, or the result of `entry::read` for the same bytes.
-const FORMAT: u64 = 22;
+const FORMAT: u64 = 23;
 /// Where the part under the checksum begins.
 const SUMMED: usize = 8;
 
