@@ -3,6 +3,7 @@
 //! The index scores; this module defines the query, and leaves out expired and superseded entries.
 
 mod contradictions;
+mod counted;
 mod event_caps;
 mod supersede;
 
@@ -12,7 +13,6 @@ use std::collections::{HashMap, HashSet};
 use chrono::{DateTime, Utc};
 use serde::Serialize;
 
-use crate::entry::knowledge::is_proposed;
 use crate::entry::{EntryNames, EntrySummary, Head, Id, Kind, NamedEntry, Scope, Source, is_ahead};
 use crate::index::catalog::{Catalog, RowId};
 use crate::index::{
@@ -22,6 +22,8 @@ use crate::text::{fold_tag, has_tag, is_same_name};
 
 pub(crate) use self::contradictions::{contradicting, contradictions, in_order};
 pub(crate) use crate::index::TermEvidence;
+use counted::holds;
+pub(crate) use counted::{is_told, with_people};
 pub(crate) use event_caps::beyond_caps;
 pub(crate) use supersede::{Replacements, circles, may_replace};
 
@@ -254,34 +256,6 @@ fn author_of(kind: Kind, source: Source) -> Option<bool> {
     (kind == Kind::Knowledge).then(|| source.is_person())
 }
 
-/// Moves back what agents wrote as far as it takes that, of any number of the first, at least half are people's, as long as
-/// there are any. `is_of_person` is `None` for what counts for neither.
-pub(crate) fn with_people<T>(items: Vec<T>, is_of_person: impl Fn(&T) -> Option<bool>) -> Vec<T> {
-    let is_people = |(at, item): (usize, &T)| (is_of_person(item) == Some(true)).then_some(at);
-    let people: Vec<usize> = items.iter().enumerate().filter_map(is_people).collect();
-    let mut places = people.iter();
-    let mut placed: Vec<((usize, bool), T)> = Vec::with_capacity(items.len());
-    for (at, item) in items.into_iter().enumerate() {
-        let is_agents = is_of_person(&item) == Some(false);
-        // Behind a person's that no other of an agent is behind; there may be no more of these.
-        let behind = if is_agents { places.next().or(people.last()) } else { None };
-        placed.push(((at.max(behind.copied().unwrap_or_default()), is_agents), item));
-    }
-    placed.sort_by_key(|(place, _)| *place);
-    placed.into_iter().map(|(_, item)| item).collect()
-}
-
-/// Returns whether an entry holds now: a search finds it.
-pub(crate) fn holds(head: &Head, now: DateTime<Utc>, is_replaced: impl FnOnce() -> bool) -> bool {
-    !head.is_expired(now) && !is_replaced()
-}
-
-/// Returns whether an agent is told an entry that it did not ask for, in a context, a briefing, at a prompt or at a call of a
-/// tool: it holds, can be read, and is not only proposed.
-pub(crate) fn is_told(head: &Head, now: DateTime<Utc>, is_replaced: impl FnOnce() -> bool) -> bool {
-    head.valid && !is_proposed(head) && holds(head, now, is_replaced)
-}
-
 /// Gives each of the hits that contradict each other the place and the score that it has in their order.
 fn with_contradictions(mut hits: Vec<Hit>, contradictions: &[Vec<Id>]) -> Vec<Hit> {
     let scores: Vec<f64> = hits.iter().map(|hit| hit.score).collect();
@@ -481,20 +455,6 @@ pub(crate) fn replaced(pairs: &[(Id, Id)]) -> HashSet<Id> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn of_any_number_of_the_first_half_are_peoples() {
-        let check = |given: &str, expected: &str| {
-            let is_of_person = |letter: &char| (*letter != 'j').then_some(matches!(letter, 'p' | 'q'));
-            let ordered: String = with_people(given.chars().collect(), is_of_person).into_iter().collect();
-            assert_eq!(ordered, expected);
-        };
-        for (given, expected) in
-            [("abc", "abc"), ("abcp", "pabc"), ("abpcqd", "paqbcd"), ("jabp", "jpab"), ("pqab", "pqab")]
-        {
-            check(given, expected);
-        }
-    }
 
     #[test]
     fn a_circle_hides_none_of_its_entries() {
