@@ -110,7 +110,8 @@ impl Bases {
         const PARTS: &str = "managed-settings.d";
         let parts = std::fs::read_dir(self.managed.join(PARTS)).into_iter().flatten().filter_map(Result::ok);
         let names = parts.filter_map(|part| part.file_name().into_string().ok());
-        let is_part = |name: &String| name.ends_with(".json") && !name.starts_with('.');
+        let is_json = |name: &String| Path::new(name).extension().is_some_and(|end| end == "json");
+        let is_part = |name: &String| is_json(name) && !name.starts_with('.');
         let mut parts: Vec<String> = names.filter(is_part).map(|name| format!("{PARTS}/{name}")).collect();
         parts.sort();
         ["managed-settings.json".to_owned()].into_iter().chain(parts).collect()

@@ -50,11 +50,14 @@ pub fn repaired_json(text: &str) -> Cow<'_, str> {
     Cow::Owned(repaired + &text[at..])
 }
 
+/// Makes a unit of UTF-16 of two bytes.
+type UnitOf = fn([u8; 2]) -> u16;
+
 /// Decodes UTF-16 piece by piece, if the input begins with a byte order mark of that; else it changes nothing.
 #[derive(Debug, Default)]
 pub(crate) struct Utf16Decoder {
     /// What makes two bytes a unit, once the first two are known; none for another encoding.
-    unit: Option<Option<fn([u8; 2]) -> u16>>,
+    unit: Option<Option<UnitOf>>,
     /// The bytes whose unit or pair is not complete.
     rest: Vec<u8>,
 }
@@ -68,8 +71,8 @@ impl Utf16Decoder {
         self.rest.extend_from_slice(bytes);
         let Some(decided) = self.unit.or_else(|| {
             Some(match self.rest.get(..2)? {
-                [0xff, 0xfe] => Some(u16::from_le_bytes as fn([u8; 2]) -> u16),
-                [0xfe, 0xff] => Some(u16::from_be_bytes as fn([u8; 2]) -> u16),
+                [0xff, 0xfe] => Some(u16::from_le_bytes as UnitOf),
+                [0xfe, 0xff] => Some(u16::from_be_bytes as UnitOf),
                 _ => None,
             })
         }) else {

@@ -267,7 +267,8 @@ fn a_run_that_keeps_going_pauses_and_heeds_its_limits() {
     // Without it, the run is over.
     trial.keep_going = None;
     trial.is_interrupted = false;
-    let told = "the agent's account is at its usage limit: Claude AI usage limit reached|1755615600 (2025-08-19 15:00 UTC)";
+    let told =
+        "the agent's account is at its usage limit: Claude AI usage limit reached|1755615600 (2025-08-19 15:00 UTC)";
     assert_eq!(trial.run().end.unwrap(), RunEnd::UsageLimit(told.into()));
 }
 
