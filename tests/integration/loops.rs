@@ -458,7 +458,7 @@ fn a_checklist_with_other_marks_is_not_done() {
     assert_eq!(told.code, Some(2), "{told}");
     for part in [
         "warning: this is neither an open nor a ticked box: line 2: - [~] two",
-        "not every box of `todo.md` is ticked: line 2",
+        "`todo.md` has lines that are neither open nor ticked: line 2",
         "line 4: -[ ] four",
     ] {
         assert!(told.stderr.contains(part), "{part}: {told}");

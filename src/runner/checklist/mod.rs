@@ -30,7 +30,8 @@ pub(super) fn next(path: &Path) -> Result<Option<ChecklistItem>> {
     let file = Checklist::read(path)?;
     let open = file.items.iter().find(|item| !item.is_ticked);
     if open.is_none() && !file.odd.is_empty() {
-        let message = format!("not every box of `{}` is ticked: {}", path.display(), file.odd.join("; "));
+        let message =
+            format!("`{}` has lines that are neither open nor ticked: {}", path.display(), file.odd.join("; "));
         return Err(Error::unusable(message, "an open box is `- [ ] `, a ticked one `- [x] `, each with a text"));
     }
     if file.items.is_empty() {
