@@ -161,8 +161,7 @@ fn parse_scan_build_query() -> Done {
     };
     let now = chrono::DateTime::from(SystemTime::now());
     let alone = Statistics::default();
-    let search =
-        |query: Query| internals::search(&[&catalog], (&snapshot, &alone), &query, None, 10, now, &|_, _| true);
+    let search = |query: Query| internals::search(&[&catalog], (&snapshot, &alone), &query, None, 10, now, &|_| true);
     measure("query 1,000 entries", &mut query, search)?;
     measure("search 1,000 entries, scan included", &mut query, |query| memory.search(&query, 10))?;
     let request = || Request { task: Task::new(query().text), ..Request::default() };

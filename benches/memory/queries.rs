@@ -49,15 +49,7 @@ pub(crate) fn run(root: &str, queries: &str) -> Result<(), Box<dyn std::error::E
     for _ in 0..3 {
         for (query, time) in queries_parsed.iter().zip(&mut times) {
             let started = cpu();
-            std::hint::black_box(internals::search(
-                &[&catalog],
-                (&snapshot, &alone),
-                query,
-                None,
-                10,
-                now,
-                &|_, _| true,
-            )?);
+            std::hint::black_box(internals::search(&[&catalog], (&snapshot, &alone), query, None, 10, now, &|_| true)?);
             *time = time.min(cpu() - started);
         }
     }

@@ -310,11 +310,11 @@ fn as_two_words(
             }
             among.push(found[0].intersection(&found[1]).copied().collect());
         }
-        let n_both = among.iter().map(Vec::len).sum::<usize>() as u64;
-        if n_both > 0 {
+        if among.iter().any(|both| !both.is_empty()) {
             let mut places = Vec::new();
             for (half, field) in halves.iter().flat_map(|half| (0..N_OF_STREAM).map(move |field| (half, field))) {
-                places.push((field, look_up(snapshot, field, half, &Statistics::default())?.0, n_both));
+                // As rare as a word of one entry, so that the weight is the same wherever the entries lie.
+                places.push((field, look_up(snapshot, field, half, &Statistics::default())?.0, 1));
             }
             return Ok((places, among));
         }

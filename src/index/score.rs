@@ -278,8 +278,8 @@ impl<'a> Scores<'a> {
                 let doc = list.postings.doc() as usize;
                 let points = list.points();
                 scores[doc] += points;
-                if list.bit != 0 && points > 0 {
-                    masks[doc] |= list.bit;
+                if let Some(mask) = masks.get_mut(doc).filter(|_| points > 0) {
+                    *mask |= list.bit;
                 }
                 list.postings.advance();
             }

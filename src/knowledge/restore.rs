@@ -12,7 +12,7 @@ use super::write::{edited, located, refuse_unlisted, settle};
 use super::written::{WriteAction, Written};
 use crate::entry::edit::Change;
 use crate::entry::path::{COPIES, display_path, is_copy, without_extension};
-use crate::entry::written::{self, FINGERPRINTS, short, signature};
+use crate::entry::written::{self, FINGERPRINTS, archived_by, short, signature};
 use crate::entry::{self, Entry, Head, Id, Kind};
 use crate::error::{Error, Problem, Result};
 use crate::index::catalog::{Area, Catalog, RowId};
@@ -202,7 +202,9 @@ fn logged_versions(
                 }
                 LoggedChange::Replace { path, .. } | LoggedChange::Remove { path, .. } => {
                     let text = std::str::from_utf8(text).ok();
-                    texts.extend(text.filter(|text| is_of_entry(Id::of_path(path), text)));
+                    // The archived text differs in who archived it alone.
+                    let is_live = |text: &&str| archived_by(text.as_bytes()).is_none();
+                    texts.extend(text.filter(is_live).filter(|text| is_of_entry(Id::of_path(path), text)));
                 }
                 _ => {}
             }

@@ -150,6 +150,7 @@ mod tests {
         let (of_other, state_of_other) = (other.make_cache_key().unwrap(), other.make_state_key().unwrap());
         assert!(of_other != anchor);
         assert_ne!(state_of_other, state);
+        std::fs::create_dir(place.path().join(".ralph/knowledge")).unwrap();
         let unkeyed = Store::open(place.path()).unwrap();
         assert!(unkeyed.cache_key().is_ok_and(|unkeyed| unkeyed != anchor));
         // A cache whose key cannot be kept would be rebuilt by every process.

@@ -54,6 +54,7 @@ pub fn repaired_json(text: &str) -> Cow<'_, str> {
 type UnitOf = fn([u8; 2]) -> u16;
 
 /// Decodes UTF-16 piece by piece, if the input begins with a byte order mark of that; else it changes nothing.
+#[expect(clippy::option_option, reason = "what is not known yet is no other encoding")]
 #[derive(Debug, Default)]
 pub(crate) struct Utf16Decoder {
     /// What makes two bytes a unit, once the first two are known; none for another encoding.

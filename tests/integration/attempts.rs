@@ -63,7 +63,8 @@ fn an_entry_with_folded_tags_gets_another_tag() {
     greeting(&base, "title: Greetings are short\ntags: >-\n  folded,\n  greeting\nsource: agent\n");
     begin(&base);
     let ran = base.with(["record"]).input(SAID).run();
-    assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""), "{ran}");
+    let said = "1 line is gone; `ralph-memory undo` brings back what was there:\n- Few letters.\n";
+    assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), said), "{ran}");
     assert!(ran.stdout.contains("updated knowledge/greetings-are-short\n"), "{ran}");
     let entry = base.read(".ralph/knowledge/greetings-are-short.md");
     assert!(entry.contains("\ntags: [folded, greeting, fresh]\nsource: agent\n"), "{entry}");

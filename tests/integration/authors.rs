@@ -49,7 +49,7 @@ fn told(base: &TestBase, session: &str, file: &str, prompt: &str) -> [String; 2]
 }
 
 /// What an agent's tool did to a file, as its client says.
-fn wrote(base: &TestBase, event: &str, arguments: Value) -> Ran {
+fn wrote(base: &TestBase, event: &str, arguments: &Value) -> Ran {
     let mut input =
         json!({"session_id": "s-1", "hook_event_name": event, "tool_name": "Edit", "tool_input": arguments});
     input["tool_input"]["file_path"] = json!(base.at(RULE));
@@ -101,13 +101,13 @@ fn acts() -> Vec<(&'static str, Act)> {
             hook(base, "stop", &stop).answer(0);
         }),
         ("an edit that failed", |base, _| {
-            let _ = wrote(base, "PostToolUseFailure", json!({"old_string": "a", "new_string": "b"}));
+            let _ = wrote(base, "PostToolUseFailure", &json!({"old_string": "a", "new_string": "b"}));
         }),
         ("an edit that changes nothing", |base, _| {
-            let _ = wrote(base, "PostToolUse", json!({"old_string": "make", "new_string": "make"}));
+            let _ = wrote(base, "PostToolUse", &json!({"old_string": "make", "new_string": "make"}));
         }),
         ("the same text again", |base, _| {
-            let _ = wrote(base, "PostToolUse", json!({"content": base.read(RULE)}));
+            let _ = wrote(base, "PostToolUse", &json!({"content": base.read(RULE)}));
         }),
     ]
 }
@@ -148,7 +148,7 @@ fn what_an_agents_tool_replaced_is_in_the_log() {
     let base = of_person();
     let before = base.read(RULE);
     base.write(RULE, before.replace("make all", "ninja"));
-    let _ = wrote(&base, "PostToolUse", json!({"old_string": "make all", "new_string": "ninja"}));
+    let _ = wrote(&base, "PostToolUse", &json!({"old_string": "make all", "new_string": "ninja"}));
     assert_eq!(base.run(["show", "use-make", "--json"]).json(0)["entry"]["source"], "agent");
     base.with(["undo"]).env("CLAUDECODE", "1").run().refuses(2, "a person wrote `knowledge/use-make`");
     base.run(["undo"]).says(0, "took back");
@@ -180,14 +180,15 @@ fn what_agents_write_leaves_room_for_what_people_wrote() {
     base.run(["context", "--task", prompt]).says(0, "knowledge/use-make");
 }
 
-/// The ways in which a person rejects what an agent wrote, each with what is said then.
-fn rejections() -> Vec<(&'static str, fn(&TestBase), &'static str)> {
+/// A way in which a person rejects what an agent wrote, by name, with what is said then.
+type Rejection = (&'static str, fn(&TestBase), &'static str);
+
+fn replace(base: &TestBase, old: &str, new: &str) {
     let file = ".ralph/knowledge/database-port.md";
-    fn replace(base: &TestBase, old: &str, new: &str) {
-        let file = ".ralph/knowledge/database-port.md";
-        base.write(file, base.read(file).replace(old, new));
-    }
-    let _ = file;
+    base.write(file, base.read(file).replace(old, new));
+}
+
+fn rejections() -> Vec<Rejection> {
     vec![
         (
             "archive",

@@ -115,8 +115,8 @@ fn a_fact_that_is_written_otherwise_is_one() {
     }
     let base = TestBase::new();
     for pair in &SAME {
-        assert_eq!(recorded(&base, pair)[0], "created", "record: {pair:?}");
-        assert_ne!(recorded(&base, pair)[1], "created", "record: {pair:?}");
+        let created = recorded(&base, pair).iter().filter(|action| *action == "created").count();
+        assert_eq!(created, 1, "record: {pair:?}");
     }
 }
 

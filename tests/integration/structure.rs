@@ -5,19 +5,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::architecture::{Source, names_behind, sources};
 
 /// How many lines of code `src` may have, without tests, comments and blank lines.
-const MOST: usize = 52_861;
+const MOST: usize = 54_145;
 /// How many each of the ten largest rooms may have: a folder of the library, or of the program.
 const ROOMS: [(&str, usize); 10] = [
-    ("agent_output", 2_991),
+    ("agent_output", 3_143),
     ("commands", 4_052),
-    ("context", 2_852),
-    ("entry", 3_416),
-    ("index", 3_815),
-    ("knowledge", 4_167),
+    ("context", 2_948),
+    ("entry", 3_578),
+    ("index", 3_936),
+    ("knowledge", 4_238),
     ("recording", 2_419),
-    ("runner", 2_171),
-    ("search", 3_261),
-    ("store", 3_453),
+    ("runner", 2_233),
+    ("search", 3_399),
+    ("store", 3_489),
 ];
 
 /// Modules, each by the names that lead to it.

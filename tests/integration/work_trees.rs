@@ -273,6 +273,9 @@ fn a_git_file_leads_to_no_other_project() {
 }
 
 /// Whatever an archive that is unpacked inside of another project says of git's folder, nothing is written there.
+/// Makes a hostile `.git` in a folder, which may lead to another.
+type Make = fn(&Path, &Path);
+
 #[test]
 fn copies_are_written_into_no_other_projects_git_folder() {
     let outer = Clone::new();
@@ -288,13 +291,12 @@ fn copies_are_written_into_no_other_projects_git_folder() {
         assert_eq!(before(".git"), known, "{what}");
         assert_eq!(fs::read_dir(&target).unwrap().count(), 0, "{what}");
     };
-    type Make = fn(&Path, &Path);
     let kinds: [(&str, Make); 9] = [
         ("a submodule of another path", |evil, _| {
-            fs::write(evil.join(".git"), "gitdir: ../../.git/modules/part\n").unwrap()
+            fs::write(evil.join(".git"), "gitdir: ../../.git/modules/part\n").unwrap();
         }),
         ("a folder of a submodule", |evil, _| {
-            fs::write(evil.join(".git"), "gitdir: ../../.git/modules/part/refs\n").unwrap()
+            fs::write(evil.join(".git"), "gitdir: ../../.git/modules/part/refs\n").unwrap();
         }),
         ("the outer repository", |evil, _| fs::write(evil.join(".git"), "gitdir: ../../.git\n").unwrap()),
         ("a work tree of it", |evil, _| fs::write(evil.join(".git"), "gitdir: ../../.git/worktrees/linked\n").unwrap()),

@@ -176,16 +176,17 @@ pub(super) fn pack_references(
 
 /// Returns the first of each group of texts that say nearly the same, and the others, each with the first. Only texts of which
 /// `are_of_one` holds are compared.
-pub(super) fn folded<'a, T>(
-    entries: Vec<&'a T>,
+pub(super) fn folded<T>(
+    entries: Vec<&T>,
     wording: impl Fn(&T) -> Wording,
     are_of_one: impl Fn(&T, &T) -> bool,
-) -> (Vec<&'a T>, Vec<(&'a T, &'a T)>) {
-    let (mut first, mut similar): (Vec<(&T, Wording)>, Vec<(&T, &T)>) = Default::default();
+) -> (Vec<&T>, Vec<(&T, &T)>) {
+    let mut first: Vec<(&T, Wording)> = Vec::new();
+    let mut similar: Vec<(&T, &T)> = Vec::new();
     for entry in entries {
         let own = wording(entry);
         match first.iter().find(|(other, words)| are_of_one(other, entry) && words.is_near(&own)) {
-            Some((other, _)) => similar.push((other, entry)),
+            Some((other, _)) => similar.push((*other, entry)),
             None => first.push((entry, own)),
         }
     }

@@ -12,6 +12,7 @@ mod report;
 use std::borrow::Borrow;
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
+use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::Serialize;
@@ -177,7 +178,8 @@ pub(crate) fn streak<'a>(attempts: &[&'a AttemptSummary]) -> Vec<(usize, &'a Att
 pub(crate) fn success_after_failure(attempts: &[AttemptSummary]) -> Option<DateTime<Utc>> {
     let done = attempts.iter().rposition(|attempt| attempt.head.outcome == Outcome::Done)?;
     let failed = attempts[..done].iter().rfind(|attempt| attempt.head.outcome.is_failure_of_task())?;
-    let took = TimeDelta::try_milliseconds((failed.head.duration_secs.unwrap_or_default() * 1e3) as i64)?;
+    let took = Duration::try_from_secs_f64(failed.head.duration_secs.unwrap_or_default()).ok()?;
+    let took = TimeDelta::from_std(took).ok()?;
     let measured = attempts[done].head.duration_secs.map(|_| attempts[done].started_at);
     measured.or_else(|| failed.started_at.checked_add_signed(took + TimeDelta::seconds(1)))
 }

@@ -5,9 +5,14 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use chrono::{DateTime, Utc};
 
+use super::{Explained, Hit};
+
 use crate::entry::knowledge::{Class, class};
 use crate::entry::{Head, Id, Kind, Scope};
 use crate::text::comparable;
+
+/// What several entries are about of which one can hold: an entry that they replace, or a title in a scope.
+type Disputed<'a> = (Option<&'a Id>, Option<(&'a Scope, String)>);
 
 /// Returns the groups of live entries of which one at most can hold, in the order in which they are told: what people wrote, then
 /// what is newer. None of the entries is replaced or expired; of `replacements` the first replaces the second.
@@ -20,7 +25,7 @@ pub(crate) fn contradictions<'a>(
     for (new, old) in replacements.iter().filter(|(new, old)| new != old) {
         old_of.entry(new).or_default().push(old);
     }
-    let mut groups: BTreeMap<(Option<&Id>, Option<(&Scope, String)>), Vec<(&Id, &Head)>> = BTreeMap::new();
+    let mut groups: BTreeMap<Disputed<'_>, Vec<(&Id, &Head)>> = BTreeMap::new();
     for (id, head) in entries.filter(|(_, head)| head.kind == Kind::Knowledge && head.valid) {
         // Many imported files have a section of the same title.
         if class(head.category.as_deref()) != Class::Event && head.imported.is_none() {
@@ -57,4 +62,19 @@ pub(crate) fn in_order<T>(items: &mut [T], groups: &[Vec<Id>], id: impl Fn(&T) -
             }
         }
     }
+}
+
+/// Gives each of the hits that contradict each other the place and the score that it has in their order.
+pub(super) fn with_contradictions(mut hits: Vec<Hit>, contradictions: &[Vec<Id>]) -> Vec<Hit> {
+    let scores: Vec<f64> = hits.iter().map(|hit| hit.score).collect();
+    in_order(&mut hits, contradictions, |hit| &hit.entry.id);
+    for (hit, score) in hits.iter_mut().zip(scores) {
+        hit.contradicts = contradicting(&hit.entry.id, contradictions);
+        let value = score - hit.score;
+        if value != 0.0 {
+            hit.score = score;
+            hit.explanation.push(Explained { part: "order of contradicting entries", value });
+        }
+    }
+    hits
 }

@@ -20,6 +20,7 @@ use crate::index::{
 };
 use crate::text::{fold_tag, has_tag, is_same_name};
 
+use self::contradictions::with_contradictions;
 pub(crate) use self::contradictions::{contradicting, contradictions, in_order};
 pub(crate) use crate::index::TermEvidence;
 use counted::holds;
@@ -254,21 +255,6 @@ fn pick(
 /// Returns whether a person wrote an entry; `None` of one that nobody wrote as knowledge.
 fn author_of(kind: Kind, source: Source) -> Option<bool> {
     (kind == Kind::Knowledge).then(|| source.is_person())
-}
-
-/// Gives each of the hits that contradict each other the place and the score that it has in their order.
-fn with_contradictions(mut hits: Vec<Hit>, contradictions: &[Vec<Id>]) -> Vec<Hit> {
-    let scores: Vec<f64> = hits.iter().map(|hit| hit.score).collect();
-    in_order(&mut hits, contradictions, |hit| &hit.entry.id);
-    for (hit, score) in hits.iter_mut().zip(scores) {
-        hit.contradicts = contradicting(&hit.entry.id, contradictions);
-        let value = score - hit.score;
-        if value != 0.0 {
-            hit.score = score;
-            hit.explanation.push(Explained { part: "order of contradicting entries", value });
-        }
-    }
-    hits
 }
 
 impl Query {

@@ -108,7 +108,7 @@ pub(super) fn session_run(memory: &Memory) -> String {
 pub(super) fn agent() -> Author {
     match authors::author() {
         Author::Person => Author::of_server(CLIENT.get().map_or("", String::as_str)),
-        agent => agent,
+        agent @ Author::Agent(_) => agent,
     }
 }
 

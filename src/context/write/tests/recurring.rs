@@ -38,7 +38,7 @@ fn recurring_errors_are_shown_if_nothing_else_is() {
     let material = Material { recurring: Recurring { errors, ..Recurring::default() }, ..Material::default() };
     assert_eq!(
         status_of(&material, 27_000),
-        "- **Recurring error:** this error has occurred in 3 previous iterations: `error[E0308]: &lt;journal> 'a' # b`\n\
+        "- **Recurring error:** this error has occurred in 3 previous iterations: `error[E0308]: &lt;journal> 'a'\\u{a}# b`\n\
          - **Recurring error:** this error has occurred in 2 previous iterations: `boom`"
     );
     assert_eq!(status_of(&Material::default(), 27_000), "");
