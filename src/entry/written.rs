@@ -221,7 +221,10 @@ pub(crate) fn unarchived(file: &[u8]) -> Vec<u8> {
                 Change::Set(FINGERPRINTS, fingerprints.into())
             });
         }
-        edit::apply(text, &changes).ok()
+        let live = edit::apply(text, &changes).ok()?;
+        // A note without frontmatter got one when it was archived.
+        let note = ["---\n---\n", "---\r\n---\r\n"].into_iter().find_map(|empty| live.strip_prefix(empty));
+        Some(note.map_or_else(|| live.clone(), str::to_owned))
     };
     archived_by(file)
         .and_then(|_| bare(std::str::from_utf8(file).ok()?))

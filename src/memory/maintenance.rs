@@ -20,7 +20,7 @@ impl Memory {
     /// that is reported.
     ///
     /// ```
-    /// use ralph_memory::{Knowledge, Memory};
+    /// use ralph_memory::{Knowledge, Memory, Source};
     ///
     /// # let folder = tempfile::tempdir()?;
     /// # let root = folder.path();
@@ -30,7 +30,8 @@ impl Memory {
     /// std::fs::write(root.join(".ralph/knowledge/freeze.md"), text)?;
     /// let memory = Memory::open(root)?;
     /// for (title, text) in [("Benches need nightly", "Use `cargo +nightly`."), ("Clippy runs in CI", "Fix its warnings.")] {
-    ///     memory.add(&Knowledge { category: Some("pitfall".into()), ..Knowledge::new(title, ["cargo"], text) })?;
+    ///     let learning = Knowledge::new(title, ["cargo"], text);
+    ///     memory.add(&Knowledge { category: Some("pitfall".into()), source: Source::Agent, ..learning })?;
     /// }
     /// let planned = memory.tidy(true)?;
     /// assert_eq!(planned.moved[0].to.as_str(), ".ralph/archive/knowledge/freeze.md");

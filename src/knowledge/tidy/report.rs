@@ -39,7 +39,7 @@ pub struct ArchivedEntry {
 /// Learnings that became one, or would.
 ///
 /// ```
-/// use ralph_memory::{Knowledge, Memory};
+/// use ralph_memory::{Knowledge, Memory, Source};
 ///
 /// # let folder = tempfile::tempdir()?;
 /// # let root = folder.path();
@@ -47,7 +47,8 @@ pub struct ArchivedEntry {
 /// std::fs::write(root.join(".ralph/config.toml"), "format = 1\nmaintenance.learnings = 1\n")?;
 /// let memory = Memory::open(root)?;
 /// for (title, text) in [("Cold starts", "They take 3 s."), ("Warm pools", "Keep two instances.")] {
-///     memory.add(&Knowledge { category: Some("pitfall".into()), ..Knowledge::new(title, ["lambda"], text) })?;
+///     let learning = Knowledge::new(title, ["lambda"], text);
+///     memory.add(&Knowledge { category: Some("pitfall".into()), source: Source::Agent, ..learning })?;
 /// }
 /// let one = memory.tidy(false)?.merged.remove(0);
 /// let body = memory.show(&one.into)?.entry.body;
