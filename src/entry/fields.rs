@@ -103,7 +103,7 @@ pub(crate) static KNOWLEDGE: [EntryField; 19] = [
 const RESTORE: &str = "journal files are written by the program; restore it from version control";
 
 /// The fields of an attempt, in the order in which they are written.
-pub(crate) static ATTEMPT: [EntryField; 23] = [
+pub(crate) static ATTEMPT: [EntryField; 24] = [
     field("run_id", FieldKind::Word).required(RESTORE),
     field("iteration", FieldKind::Whole(u32::MAX as u64)).required(RESTORE),
     field("task_id", FieldKind::Word),
@@ -115,6 +115,7 @@ pub(crate) static ATTEMPT: [EntryField; 23] = [
     field("model", FieldKind::Word),
     field("model_rationale", FieldKind::Text),
     field("tree", FieldKind::Word),
+    field("commit", FieldKind::Word),
     field("difficulty", DIFFICULTY),
     field("next_model", FieldKind::Word),
     field("source", SOURCE),

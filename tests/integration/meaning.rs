@@ -243,7 +243,7 @@ fn an_english_model_is_not_asked_about_other_alphabets() {
 fn matches_by_words_always_count_their_similarity() {
     let base = TestBase::new();
     base.entry("a-blue", "Checkout flow", "x", "Here it is blue.");
-    base.entry("b-slow", "Checkout flow", "x", "Here it is slow.");
+    base.entry("b-slow", "Flow checkout", "x", "Here it is slow.");
     for name in ["c", "d", "e", "f"] {
         base.entry(name, "Performance", "x", "Benchmark speed.");
     }

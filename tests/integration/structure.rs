@@ -5,13 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::architecture::{Source, names_behind, sources};
 
 /// How many lines of code `src` may have, without tests, comments and blank lines.
-const MOST: usize = 54_149;
+const MOST: usize = 54_150;
 /// How many each of the ten largest rooms may have: a folder of the library, or of the program.
 const ROOMS: [(&str, usize); 10] = [
     ("agent_output", 3_143),
     ("commands", 4_052),
     ("context", 2_948),
-    ("entry", 3_582),
+    ("entry", 3_583),
     ("index", 3_936),
     ("knowledge", 4_238),
     ("recording", 2_419),
