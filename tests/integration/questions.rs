@@ -25,7 +25,7 @@ fn add(base: &TestBase, title: &str, body: &str, questions: &[&str]) -> Ran {
         arguments.extend(["--question", question]);
     }
     arguments.push("--json");
-    base.run(arguments)
+    base.with(arguments).env("CLAUDECODE", "1").run()
 }
 
 #[test]
