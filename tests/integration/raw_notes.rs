@@ -98,7 +98,13 @@ fn tidied(text: &str) -> Left {
 fn archived(text: &str) -> Left {
     let (base, memory) = with_note(text);
     memory.archive(&[note()]).unwrap();
-    (base.read(".ralph/archive/knowledge/redis.md"), text.to_owned())
+    let marked = base.read(".ralph/archive/knowledge/redis.md");
+    assert!(marked.contains("archived_by: \"human\""), "{marked}");
+    let keys = ["archived_by: ", "archived_at: ", "fingerprints: "];
+    let is_of_note = |line: &&str| !keys.iter().any(|key| line.starts_with(key));
+    let left: String = marked.split_inclusive('\n').filter(is_of_note).collect();
+    let has_none = ["---\n---\n", "---\r\n---\r\n"].into_iter().find_map(|empty| left.strip_prefix(empty));
+    (has_none.unwrap_or(&left).to_owned(), text.to_owned())
 }
 
 fn restored(text: &str) -> Left {
@@ -184,7 +190,9 @@ fn a_key_or_category_of_many_entries_is_told_once_and_a_slip_at_its_place() {
 #[test]
 fn raw_notes_that_tidy_merges_are_found_by_their_names() {
     let base = TestBase::new();
-    let note = |title: &str, text: &str| format!("---\ncategory: pitfall\ntags: [db, sql]\n---\n# {title}\n\n{text}\n");
+    let note = |title: &str, text: &str| {
+        format!("---\ncategory: pitfall\ntags: [db, sql]\nsource: agent\n---\n# {title}\n\n{text}\n")
+    };
     base.write(".ralph/knowledge/one.md", note("Raw one", "Text one."));
     base.write(".ralph/knowledge/two.md", note("Raw two", "Text two."));
     base.write(".ralph/knowledge/l.md", "# L\n\n[[Raw two]] [[two]] [[Raw one]] [t](two.md) [o](./one.md)\n");
