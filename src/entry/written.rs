@@ -223,8 +223,9 @@ pub(crate) fn unarchived(file: &[u8]) -> Vec<u8> {
         }
         let live = edit::apply(text, &changes).ok()?;
         // A note without frontmatter got one when it was archived.
-        let note = ["---\n---\n", "---\r\n---\r\n"].into_iter().find_map(|empty| live.strip_prefix(empty));
-        Some(note.map_or_else(|| live.clone(), str::to_owned))
+        let mut empty = ["---\n---\n", "---\r\n---\r\n"].into_iter();
+        let bare = empty.find(|empty| live.trim_start_matches('\u{feff}').starts_with(empty));
+        Some(bare.map_or_else(|| live.clone(), |empty| live.replacen(empty, "", 1)))
     };
     archived_by(file)
         .and_then(|_| bare(std::str::from_utf8(file).ok()?))

@@ -103,8 +103,8 @@ fn archived(text: &str) -> Left {
     let keys = ["archived_by: ", "archived_at: ", "fingerprints: "];
     let is_of_note = |line: &&str| !keys.iter().any(|key| line.starts_with(key));
     let left: String = marked.split_inclusive('\n').filter(is_of_note).collect();
-    let has_none = ["---\n---\n", "---\r\n---\r\n"].into_iter().find_map(|empty| left.strip_prefix(empty));
-    (has_none.unwrap_or(&left).to_owned(), text.to_owned())
+    let left = ["---\n---\n", "---\r\n---\r\n"].iter().fold(left, |left, empty| left.replacen(empty, "", 1));
+    (left, text.to_owned())
 }
 
 fn restored(text: &str) -> Left {
