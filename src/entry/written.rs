@@ -222,10 +222,11 @@ pub(crate) fn unarchived(file: &[u8]) -> Vec<u8> {
             });
         }
         let live = edit::apply(text, &changes).ok()?;
-        // A note without frontmatter got one when it was archived.
-        let mut empty = ["---\n---\n", "---\r\n---\r\n"].into_iter();
-        let bare = empty.find(|empty| live.trim_start_matches('\u{feff}').starts_with(empty));
-        Some(bare.map_or_else(|| live.clone(), |empty| live.replacen(empty, "", 1)))
+        // A note without frontmatter got one when it was archived; behind one of its own may stand another.
+        let (mark, rest) = live.split_at(live.len() - live.trim_start_matches('\u{feff}').len());
+        let note = ["---\n---\n", "---\r\n---\r\n"].into_iter().find_map(|empty| rest.strip_prefix(empty));
+        let note = note.filter(|note| !note.starts_with("---")).map(|note| format!("{mark}{note}"));
+        Some(note.unwrap_or(live))
     };
     archived_by(file)
         .and_then(|_| bare(std::str::from_utf8(file).ok()?))

@@ -103,7 +103,9 @@ fn archived(text: &str) -> Left {
     let keys = ["archived_by: ", "archived_at: ", "fingerprints: "];
     let is_of_note = |line: &&str| !keys.iter().any(|key| line.starts_with(key));
     let left: String = marked.split_inclusive('\n').filter(is_of_note).collect();
-    let left = ["---\n---\n", "---\r\n---\r\n"].iter().fold(left, |left, empty| left.replacen(empty, "", 1));
+    let has_frontmatter = text.trim_start_matches('\u{feff}').starts_with("---");
+    let empty = ["---\n---\n", "---\r\n---\r\n"].into_iter().filter(|_| !has_frontmatter);
+    let left = empty.fold(left, |left, empty| left.replacen(empty, "", 1));
     (left, text.to_owned())
 }
 
