@@ -37,7 +37,7 @@ impl EntryReader<'_> {
         let is_of_words =
             |key: &Key| WORDS.contains(&key.name.as_str()) && !matches!(key.style, Style::BlockScalar | Style::Quoted);
         for (key, end) in keys.iter().zip(ends).filter(|(key, _)| is_of_words(key)) {
-            // What is behind a list is none of its items.
+            // What stands behind a list is not an item of it.
             let end = if key.style == Style::FlowList { key.value.end } else { end };
             let mut at = start + key.colon_end;
             for line in text[at..start + end].split_inclusive('\n') {

@@ -59,7 +59,7 @@ struct OpenItem {
 /// Returns the first lines that look like boxes and are neither open nor ticked, with their numbers: `- [~]`, `- []`, `-[ ]`,
 /// `- [ ]x`. `items` are the boxes of the text.
 pub(super) fn odd_boxes(text: &str, items: &[ChecklistItem]) -> Vec<String> {
-    // A text in code, a quotation or a comment is none of the checklist.
+    // A text in code, a quotation or a comment is not part of the checklist.
     let mut others: Vec<Range<usize>> = Vec::new();
     for (event, range) in Parser::new_ext(text, Options::ENABLE_TASKLISTS).into_offset_iter() {
         let is_other = matches!(

@@ -19,12 +19,12 @@ const MAX_BYTES: usize = 1024 * 1024;
 /// How often a tick is retried if the file was changed in the meantime.
 const MAX_TRIES: usize = 5;
 
-/// Returns the lines of the checklist that look like boxes and are none.
+/// Returns the lines of the checklist that look like boxes and are not.
 pub(super) fn odd(path: &Path) -> Result<Vec<String>> {
     Ok(Checklist::read(path)?.odd)
 }
 
-/// Returns the first open box of the checklist; `None` if all are ticked. A line that looks like a box and is none is not
+/// Returns the first open box of the checklist; `None` if all are ticked. A line that only looks like a box is not
 /// ticked.
 pub(super) fn next(path: &Path) -> Result<Option<ChecklistItem>> {
     let file = Checklist::read(path)?;
