@@ -40,8 +40,9 @@ fn a_run_shows_its_phase_and_its_last_line_and_nothing_of_a_key() {
     gate(&base, "verified");
     let page = PageProcess::start(&base);
     let verify = "sh -c 'cat key; echo Verified.; read line < verified'";
-    let run =
-        Running::start(run(&base, "cat key; cat key >&2; echo 'That was all.'; read line < go", &["--verify", verify]));
+    // Of two pipes, either may be read first.
+    let agent = "{ cat key; echo 'That was all.'; } >&2; read line < go";
+    let run = Running::start(run(&base, agent, &["--verify", verify]));
     let check = |line: &str, phase: LivePhase| {
         let seen = live(&base, line);
         assert_eq!((seen.phase, seen.pid, seen.iteration), (phase, Some(run.child.id()), Some(1)));

@@ -64,7 +64,7 @@ fn a_view_matches_the_file() {
             "run_id": "run-1", "iteration": 2, "task_id": "t-1", "task_title": "Fix the login", "feature": "storage",
             "outcome": "failed", "error_category": "test_failure", "model": "opus",
             "started_at": "2026-02-17T12:00:05Z", "duration_secs": 42.5, "cost_usd": 0.25, "tokens_in": 7,
-            "tokens_out": 8, "tree": null, "files": {"created": ["a"], "modified": ["b"], "read": ["c"], "relevant": ["d"]},
+            "tokens_out": 8, "tree": null, "commit": null, "files": {"created": ["a"], "modified": ["b"], "read": ["c"], "relevant": ["d"]},
             "notes": "Notes.", "summary": "Sum.", "what_tried": "Tried.", "why_failed": "Why.",
             "error_output": "Out.", "retry_suggestion": "Retry.", "decisions": "Decided.", "errors": "Errs.",
             "validation": null, "validation_output": "Val.", "feedback": "", "refused": [], "reason": "Why.",
