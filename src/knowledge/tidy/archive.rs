@@ -19,24 +19,46 @@ pub(crate) fn archive(workspace: &Workspace, ids: &[Id]) -> Result<TidyReport> {
     let (live, archive) = (workspace.catalog(Area::Live), workspace.catalog(Area::Archive));
     refuse_unlisted(workspace, &[&archive])?;
     let moved = move_to_archive(workspace, &lock, &live, &archive, ids)?;
-    let mut problems: Vec<Problem> = moved.iter().filter_map(|entry| mark(workspace, &lock, entry).err()).collect();
+    let mut problems = mark_all(workspace, &lock, &moved)?;
     workspace.commit_moved();
     let written: Vec<_> = moved.iter().map(|entry| workspace.store.full_path(entry.to.as_relative())).collect();
     problems.extend(lock.settled(&written));
     Ok(TidyReport { moved, merged: Vec::new(), problems })
 }
 
-/// Writes into an archived file who archived it. What cannot be edited stays as it is.
-fn mark(workspace: &Workspace, lock: &Lock, moved: &ArchivedEntry) -> Result<(), Problem> {
-    let path = moved.to.as_relative();
-    let marked = workspace.read_entry(path).and_then(|(text, _)| {
-        let (by, at) = (&workspace.store.author, timestamp(workspace.now()));
-        let marked = written::archived(&text, by, &at).unwrap_or_else(|_| text.clone());
-        if moved.id.kind() == Kind::Journal { Ok(Vec::new()) } else { workspace.replace(lock, path, &text, &marked) }
-    });
-    let hint = "add `archived_by: human` to it, so that no agent writes the same again";
-    let failed = |error: Error| Problem::warning(moved.to.to_string(), "not-marked", error.to_string(), hint);
-    marked.map(drop).map_err(failed)
+/// Writes into each archived file who archived it. If one cannot be written, all of them get their old texts and paths back.
+fn mark_all(workspace: &Workspace, lock: &Lock, moved: &[ArchivedEntry]) -> Result<Vec<Problem>> {
+    let (by, at) = (&workspace.store.author, timestamp(workspace.now()));
+    let (mut marked, mut problems) = (Vec::new(), Vec::new());
+    for entry in moved.iter().filter(|entry| entry.id.kind() != Kind::Journal) {
+        let path = entry.to.as_relative();
+        let done = workspace.read_entry(path).and_then(|(old, _)| match written::archived(&old, by, &at) {
+            Ok(new) => Ok((workspace.replace(lock, path, &old, &new)?, old, new)),
+            Err(reason) => Err(Error::Uneditable { path: entry.to.to_string(), reason }),
+        });
+        match done {
+            Ok((conflicts, old, new)) => {
+                problems.extend(conflicts);
+                marked.push((path, old, new));
+            }
+            Err(error @ Error::Uneditable { .. }) => {
+                let hint =
+                    "repair its frontmatter and add `archived_by: human`, so that no agent writes the same again";
+                problems.push(Problem::warning(entry.to.to_string(), "not-marked", error.to_string(), hint));
+            }
+            Err(error) => {
+                // If even that fails, the error names the first file that could not be written.
+                for (path, old, new) in marked {
+                    let _ = workspace.replace(lock, path, &new, &old);
+                }
+                let back: Vec<_> =
+                    moved.iter().map(|entry| (entry.to.as_relative(), entry.from.as_relative())).collect();
+                let _ = workspace.store.move_all(lock, &back);
+                return Err(error);
+            }
+        }
+    }
+    Ok(problems)
 }
 
 /// Implements [`Memory::forget`](crate::Memory::forget).

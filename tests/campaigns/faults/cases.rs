@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use ralph_memory::entry::{self, Outcome as Ended};
 use ralph_memory::memory::{EntryChanges, Report, Run};
-use ralph_memory::{Id, Knowledge, Memory, Request, Task};
+use ralph_memory::{Id, Knowledge, Memory, Request, Source, Task};
 
 use super::{Files, opened};
 
@@ -150,8 +150,11 @@ pub(crate) fn add_learnings(memory: &Memory) {
         ("Migrations lock", "Run them alone.\n\nSwitch them on."),
         ("Vacuum takes long", "Do it at night."),
     ] {
-        let learning =
-            Knowledge { category: Some("pitfall".into()), ..Knowledge::new(title, ["sqlite", "schema"], body) };
+        let learning = Knowledge {
+            category: Some("pitfall".into()),
+            source: Source::Agent,
+            ..Knowledge::new(title, ["sqlite", "schema"], body)
+        };
         memory.add(&learning).unwrap();
     }
 }
