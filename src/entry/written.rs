@@ -171,6 +171,11 @@ pub(crate) fn claimed(old: &str, new: &str) -> Result<String, String> {
     }
 }
 
+/// Returns whether the file of an entry names a person as its writer.
+pub(crate) fn names_person(file: &str) -> bool {
+    WrittenText::of(file).is_some_and(|text| text.source.is_person())
+}
+
 /// Returns the file of an entry as the text of the agent that wrote the file itself.
 ///
 /// # Errors

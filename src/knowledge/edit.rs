@@ -7,11 +7,12 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::add::removed_lines;
 use super::author::permit;
+use super::rejected::refuse_rejected;
 use super::supersede::refuse_circle;
 use super::write::{other_titled, refuse_attempt, refuse_unlisted, settle};
 use super::written::{WriteAction, Written};
 use crate::entry::edit::{self, Change};
-use crate::entry::knowledge::timestamp;
+use crate::entry::knowledge::{is_proposed, timestamp};
 use crate::entry::path::{EntryPath, display_path};
 use crate::entry::written;
 use crate::entry::{self, Entry, Id, MAX_FILE_BYTES};
@@ -164,6 +165,18 @@ fn problems_of(workspace: &Workspace, old: &EntryText, after: &Entry, new: &[u8]
         error("secret", message, &hint).at(line, column)
     }));
     let live = workspace.catalog(Area::Live);
+    if !workspace.store.author.is_person() {
+        let hint = "a coding agent leaves that to a person; write what else the entry should say";
+        if let Err(outdated) = refuse_rejected(workspace, &after.head.title, after) {
+            problems.push(error("rejected", outdated.to_string(), hint));
+        }
+        if is_proposed(&before) && !is_proposed(&after.head) {
+            problems.push(error("status", "it is only proposed".to_owned(), hint));
+        }
+        if written::names_person(&text) {
+            problems.push(error("source", "it says that a person wrote this".to_owned(), hint));
+        }
+    }
     let row = live.row_of_id(&old.id);
     let replaced: Vec<Id> =
         after.head.supersedes.iter().filter(|id| !before.supersedes.contains(id)).cloned().collect();

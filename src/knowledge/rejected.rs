@@ -74,8 +74,16 @@ pub(super) fn permit_text(workspace: &Workspace, act: &str, path: &str, text: &[
     let is_meant = |id: &Id| id.kind() == Kind::Knowledge && !author.is_person();
     let Some(id) = Id::of_path(path).filter(is_meant) else { return Ok(()) };
     permit(author, act, (&id, &entry.head))?;
+    refuse_rejected(workspace, &entry.head.title, &entry)
+}
+
+/// Refuses that an agent gives an entry a title and a text that a person rejected, or nearly that.
+pub(super) fn refuse_rejected(workspace: &Workspace, title: &str, entry: &Entry) -> Result<()> {
+    if workspace.store.author.is_person() {
+        return Ok(());
+    }
     let catalogs = [Area::Live, Area::Archive].map(|area| workspace.catalog(area));
-    let said = (entry.head.title.as_str(), entry.body.as_str(), &entry.head.scope);
     let refused = |near: Id| Error::Outdated { id: near.to_string(), reason: "a person rejected it".to_owned() };
-    rejected(workspace, catalogs.each_ref(), said)?.map_or(Ok(()), |near| Err(refused(near)))
+    let near = rejected(workspace, catalogs.each_ref(), (title, &entry.body, &entry.head.scope))?;
+    near.map_or(Ok(()), |near| Err(refused(near)))
 }

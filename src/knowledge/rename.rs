@@ -2,6 +2,7 @@
 //! links, contexts in the journal and other branches lead to it as before. No other file changes.
 
 use super::entry_changes::EntryChanges;
+use super::rejected::refuse_rejected;
 use super::write::{archived_stems, edited, located, other_titled, refuse_unlisted, settle};
 use super::written::{WriteAction, Written};
 use crate::entry::Id;
@@ -32,6 +33,7 @@ pub(super) fn rename(
     let path = free_path(workspace, &live, &from_path, &from, title);
     let id = Id::of_path(&path).ok_or_else(|| Error::OutsideRoot { path: from_path.clone().into() })?;
     let (mut changes, suggested) = wanted.planned(workspace, &live, &from, (&text, &entry))?;
+    refuse_rejected(workspace, title, &entry)?;
     if head.title != title {
         changes.push(Change::Set("title", title.into()));
     }

@@ -26,14 +26,16 @@ pub(super) fn sign_written(workspace: &Workspace, call: &HookCall) -> Option<()>
         let lock = workspace.lock_entries().ok()?;
         let Ok((text, _)) = workspace.read_entry(path) else { continue };
         let known = workspace.last_known(path);
-        if known == Some(xxh3_64(text.as_bytes())) {
+        // Another call may have seen the new text before this one.
+        let is_seen = known == Some(xxh3_64(text.as_bytes()));
+        if is_seen && call.tool.original.as_ref().is_none_or(|original| *original == text) {
             continue;
         }
         let replaced = call.tool.replaced.as_ref().map(|(old, new)| text.replacen(new, old, 1));
         if let Some(before) = [&call.tool.original, &replaced]
             .into_iter()
             .flatten()
-            .find(|before| known == Some(xxh3_64(before.as_bytes())))
+            .find(|before| is_seen || known == Some(xxh3_64(before.as_bytes())))
         {
             let _ = workspace.store.log_replaced(&lock, path, before.as_bytes(), Some(text.as_bytes()));
         }

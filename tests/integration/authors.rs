@@ -142,17 +142,25 @@ fn no_door_lets_an_agent_touch_what_a_person_wrote() {
     }
 }
 
-/// Where the client says what was there, it comes back.
+/// Where the client says what was there, it comes back, even if another call has seen the new text first.
 #[test]
 fn what_an_agents_tool_replaced_is_in_the_log() {
-    let base = of_person();
-    let before = base.read(RULE);
-    base.write(RULE, before.replace("make all", "ninja"));
-    let _ = wrote(&base, "PostToolUse", &json!({"old_string": "make all", "new_string": "ninja"}));
-    assert_eq!(base.run(["show", "use-make", "--json"]).json(0)["entry"]["source"], "agent");
-    base.with(["undo"]).env("CLAUDECODE", "1").run().refuses(2, "a person wrote `knowledge/use-make`");
-    base.run(["undo"]).says(0, "took back");
-    assert_eq!(base.read(RULE), before);
+    for is_seen in [false, true] {
+        let base = of_person();
+        let before = base.read(RULE);
+        base.write(RULE, before.replace("make all", "ninja"));
+        let mut input = json!({"session_id": "s-1", "hook_event_name": "PostToolUse", "tool_name": "Edit",
+            "tool_input": {"file_path": base.at(RULE), "old_string": "make all", "new_string": "ninja"}});
+        if is_seen {
+            base.run(["index"]).says(0, "");
+            input["tool_response"] = json!({"originalFile": before});
+        }
+        let _ = hook(&base, "tool", &input);
+        assert_eq!(base.run(["show", "use-make", "--json"]).json(0)["entry"]["source"], "agent");
+        base.with(["undo"]).env("CLAUDECODE", "1").run().refuses(2, "a person wrote `knowledge/use-make`");
+        base.run(["undo"]).says(0, "took back");
+        assert_eq!(base.read(RULE), before);
+    }
 }
 
 /// Seen: eight entries of an agent crowded a person's rule out of what an agent is told, sixty out of the search.
@@ -238,6 +246,17 @@ fn what_a_person_rejected_comes_back_by_no_door() {
             by_agent(&base, &["restore", "database-port"]).refuses(2, "a person archived");
         }
         assert_eq!(base.files(".ralph/knowledge").len(), n_files, "{name}");
+        // Nor in an entry of another title, by an edit.
+        by_agent(&base, &["add", "Other", "--tags", "x", "--body", "Of something else."]).says(0, "created");
+        let refused = |script: &str, reason: &str| {
+            base.write("../home/editor.sh", format!("{script}\n"));
+            let editor = format!("sh {}", base.home().join("editor.sh").display());
+            let edit = base.with(["edit", "other"]).env("GEMINI_CLI", "1").env("EDITOR", editor);
+            edit.env("PATH", std::env::var_os("PATH").unwrap()).run().refuses(4, reason);
+        };
+        refused(&format!("sed -i 's/^Of .*/{SAID}/; s/^title: .*/title: Database port/' \"$1\""), "rejected");
+        refused("sed -i 's/^source: .*/source: human/; s/^Of.*/Of all./' \"$1\"", "a person wrote this");
+        base.run(["archive", "--forget", "other"]).says(0, "removed");
         // With one more word it is a proposal, which nobody is told.
         let near = "The database of the tests still listens on port 5432.";
         let ran = by_agent(&base, &["add", "Database port", "--tags", "db", "--body", near]);

@@ -1,9 +1,11 @@
 //! `undo` brings back every byte, whatever command was the last; `rename`, `edit` and `archive` lose nothing.
 
-use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
+use std::process::Stdio;
+use std::sync::mpsc;
 use std::time::{Duration, SystemTime};
+use std::{fs, io, thread};
 
 use proptest::prelude::*;
 use ralph_memory::memory::{EntryChanges, HookCall, HookEvent, ImportInput, ImportRequest, Report, Run, StateFolders};
@@ -196,6 +198,47 @@ fn of_people(memory: &Memory) -> Vec<(String, String, bool)> {
         .collect()
 }
 
+/// Hands a tool's call on a file to the hook.
+fn saw_tool(root: &Path, path: &str, arguments: &serde_json::Value) {
+    let mut input = serde_json::json!({"session_id": "s", "hook_event_name": "PostToolUse", "tool_name": "Edit",
+        "tool_input": arguments});
+    input["tool_input"]["file_path"] = serde_json::json!(root.join(path));
+    let call = HookCall::new(HookEvent::Tool, Some("claude"), input.to_string().as_bytes(), &|_| None).unwrap();
+    at(root, 200).hook(&call, &|| false);
+}
+
+/// Kills a command while it works, after up to 38 ms; then the next one recovers what it left.
+fn killed(base: &TestBase, is_agent: bool, (first, second): (u8, u8)) {
+    let title = TITLES[usize::from(first) % TITLES.len()];
+    let live = ids(&base.root(), "knowledge");
+    let id = live.get(usize::from(second) % live.len().max(1)).map_or("nobody", Id::as_str);
+    let commands: [&[&str]; 8] = [
+        &["add", title, "--tags", "a", "--body", "Killed while it says this."],
+        &["archive", id],
+        &["archive", "--forget", id],
+        &["edit", id, "--title", title],
+        &["edit", id, "--supersedes", live.first().map_or("nobody", Id::as_str)],
+        &["tidy"],
+        &["undo"],
+        &["restore", id],
+    ];
+    let command = base.with(commands[usize::from(first) % commands.len()]);
+    let mut command = command.env("CLAUDECODE", if is_agent { "1" } else { "0" }).command();
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    // Its error output closes when it ends.
+    let mut stderr = child.stderr.take().unwrap();
+    let (ended, waiting) = mpsc::channel();
+    let reader = thread::spawn(move || {
+        let _ = io::copy(&mut stderr, &mut io::sink());
+        let _ = ended.send(());
+    });
+    let _ = waiting.recv_timeout(Duration::from_micros(u64::from(second) * 150));
+    let _ = child.kill();
+    child.wait().unwrap();
+    reader.join().unwrap();
+    let _ = base.run(["check", "--fix"]);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(cases(6)) })]
 
@@ -207,29 +250,39 @@ proptest! {
         let root = base.root();
         fs::write(root.join(".ralph/config.toml"), "format = 1\nmaintenance.learnings = 1\n").unwrap();
         for (number, (is_agent, kind, first, second)) in steps.into_iter().enumerate() {
-            let kind = kind % (N_ACTIONS + 3);
+            let kind = kind % (N_ACTIONS + 5);
             let author = if is_agent { Author::Agent("claude".to_owned()) } else { Author::Person };
             let memory = at(&root, number as u64 * 9).by(author.clone());
             let before = of_people(&memory);
+            let one = before.get(usize::from(first) % before.len().max(1));
             let refused = match kind.checked_sub(N_ACTIONS) {
                 Some(0) => memory.undo(None, false).err(),
                 Some(1) => memory.redo(false).err(),
                 // A tool of the agent that changed nothing.
-                Some(_) => {
-                    if let Some((path, text, _)) = before.get(usize::from(first) % before.len().max(1)) {
-                        let input = serde_json::json!({"session_id": "s", "hook_event_name": "PostToolUse", "tool_name": "Write",
-                            "tool_input": {"file_path": root.join(path), "content": text}});
-                        let input = input.to_string();
-                        let call = HookCall::new(HookEvent::Tool, Some("claude"), input.as_bytes(), &|_| None).unwrap();
-                        at(&root, 200).hook(&call, &|| false);
+                Some(2) => {
+                    if let Some((path, text, _)) = one {
+                        saw_tool(&root, path, &serde_json::json!({"content": text}));
                     }
                     None
                 }
+                // One that wrote over a person's text: it comes back.
+                Some(3) => {
+                    let live = one.filter(|(path, text, _)| path.contains("/knowledge/") && text.contains("says"));
+                    if let Some((path, text, _)) = live.filter(|(path, ..)| !path.contains("archive")) {
+                        fs::write(root.join(path), text.replace("says", "never says")).unwrap();
+                        saw_tool(&root, path, &serde_json::json!({"old_string": "says", "new_string": "never says"}));
+                        let id = Id::parse(path.trim_start_matches(".ralph/").trim_end_matches(".md")).unwrap();
+                        prop_assert!(!at(&root, 200).show(&id).unwrap().entry.summary.source.is_person());
+                        at(&root, 200).undo(None, false).unwrap();
+                    }
+                    None
+                }
+                Some(_) => { killed(&base, is_agent, (first, second)); None }
                 None => { act(&base, &memory, &author, (kind, first, second)); None }
             };
             prop_assert!(refused.is_none_or(|error| !error.to_string().is_empty()));
             // What is written in an attempt, by a tool or through a hook is an agent's, whoever calls.
-            let is_of_agent = is_agent && kind != 16 || [12, 14, 15, 17, N_ACTIONS + 2].contains(&kind);
+            let is_of_agent = is_agent && kind != 16 || [12, 14, 15, 17, N_ACTIONS + 2, N_ACTIONS + 3].contains(&kind);
             let after = of_people(&memory);
             for text in before.iter().filter(|_| is_of_agent) {
                 prop_assert!(after.contains(text), "{} {} {}: {:?} is not in {:?}", kind, first, second, text, after);

@@ -3,9 +3,8 @@
 //! [`Watcher`] tells it when to scan; it never decides from a notification what changed. A receiver that takes nothing
 //! never blocks it: later changes are combined until there is room.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ops::Deref;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SendError, SyncSender, TrySendError, sync_channel};
 use std::thread::JoinHandle;
@@ -25,8 +24,6 @@ const SEND_AGAIN: Duration = Duration::from_millis(500);
 const BUSY: Duration = Duration::from_secs(2);
 /// Longer than any wait lasts.
 const FOREVER: Duration = Duration::from_secs(3_600);
-/// How often the folders are listed until no new one appears: each time watches what appeared in between.
-const ROUNDS: usize = 8;
 /// How many events the channel holds; later changes are combined.
 const CAPACITY: usize = 16;
 
@@ -83,11 +80,8 @@ where
     W: Deref<Target = Workspace> + Send + 'static,
 {
     let memory = workspace.store.memory().to_owned();
-    let partly = vec![
-        (workspace.store.root().to_owned(), vec![".ralph"]),
-        (memory.clone(), vec!["knowledge", "journal", "archive"]),
-    ];
-    let watcher = Watcher::new(mode, partly);
+    let folders = [memory.clone()].into_iter().chain(workspace.store.copies_path()).collect();
+    let watcher = Watcher::new(mode, folders);
     let hints = watcher.hints();
     let (sender, events) = sync_channel(CAPACITY);
     let thread = std::thread::Builder::new().name("watch".to_owned());
@@ -129,11 +123,11 @@ impl<W: Deref<Target = Workspace>> WatchLoop<W> {
     }
 
     fn run(mut self) {
-        let (mut watch_all_again, mut must_scan, mut is_indexed, mut scanned) = (false, true, false, Instant::now());
+        let (mut must_scan, mut is_indexed, mut scanned) = (true, false, Instant::now());
         loop {
             if must_scan {
                 scanned = Instant::now();
-                is_indexed = self.scan(watch_all_again);
+                is_indexed = self.scan();
             }
             let Ok(is_all_sent) = self.send() else { return };
             // A scan costs time; an attempt to send costs none.
@@ -144,13 +138,15 @@ impl<W: Deref<Target = Workspace>> WatchLoop<W> {
             } else {
                 BUSY
             };
-            (must_scan, watch_all_again) = match self.watcher.wait(longest) {
-                WakeReason::FilesChanged => (true, false),
-                WakeReason::FoldersChanged => (true, true),
-                // The system may have left out a folder as well.
+            must_scan = match self.watcher.wait(longest) {
+                WakeReason::Changed => true,
                 WakeReason::Time => {
-                    let is_due = scanned.elapsed() >= RECONCILE || self.watcher.mode() == WatchMode::Poll;
-                    (is_due || !is_indexed && scanned.elapsed() >= BUSY, is_due)
+                    let is_due = scanned.elapsed() >= RECONCILE;
+                    if is_due {
+                        self.watcher.renew();
+                    }
+                    let is_polling = self.watcher.mode() == WatchMode::Poll;
+                    is_due || is_polling || !is_indexed && scanned.elapsed() >= BUSY
                 }
                 WakeReason::Stopped => return,
             };
@@ -158,16 +154,8 @@ impl<W: Deref<Target = Workspace>> WatchLoop<W> {
     }
 
     /// Scans all files, and returns whether the index has them all.
-    fn scan(&mut self, mut watch_all_again: bool) -> bool {
-        let mut catalogs = self.catalogs();
-        for _ in 0..ROUNDS {
-            // A folder that was not watched until now may hold files of which no notification came.
-            if !self.watcher.follow(&self.folders(&catalogs), watch_all_again) {
-                break;
-            }
-            watch_all_again = false;
-            catalogs = self.catalogs();
-        }
+    fn scan(&mut self) -> bool {
+        let catalogs = self.catalogs();
         if let Some(reason) = self.watcher.take_failure() {
             self.notices.push(format!("the files are checked every second: {reason}"));
         }
@@ -186,15 +174,6 @@ impl<W: Deref<Target = Workspace>> WatchLoop<W> {
 
     fn catalogs(&self) -> [Catalog; 2] {
         [Area::Live, Area::Archive].map(|area| self.workspace.catalog(area))
-    }
-
-    /// Returns the folders to watch: those of entries, and those above, in which they come and go.
-    fn folders(&self, catalogs: &[Catalog]) -> BTreeSet<PathBuf> {
-        let store = &self.workspace.store;
-        let above = [store.root().to_owned(), store.memory().to_owned(), store.memory().join("archive")];
-        let copies = store.copies_path().filter(|path| path.is_dir());
-        let folders = catalogs.iter().flat_map(Catalog::folders).map(|path| store.full_path(path));
-        above.into_iter().chain(copies).chain(folders).collect()
     }
 
     /// Returns the files of a scan, and how they differ from those that the receiver knows; `None` where they do not.

@@ -4,10 +4,10 @@
 //! send none for files that were in a folder before it was watched. So all notifications together set one flag, and no
 //! memory grows while nobody scans. This file knows paths, but nothing about entries.
 //!
-//! Each folder is watched without the folders below it: the crate's recursive mode stops at the first folder that
-//! disappears while it begins, and leaves out its neighbours without an error (notify 8.2).
+//! The crate watches a folder with all below it, but misses some when folders come and go meanwhile (notify 8.2). So a change of
+//! a folder begins a new watch, and so does every scan without a reason.
 
-use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -25,6 +25,9 @@ const LONGEST: Duration = Duration::from_secs(1);
 const POLL: Duration = Duration::from_secs(1);
 /// How often the files are scanned without a reason: systems drop notifications silently.
 pub(super) const RECONCILE: Duration = Duration::from_secs(30);
+
+/// The folders of `.ralph` in which entries are.
+const ENTRY_FOLDERS: [&[u8]; 3] = [b"knowledge", b"journal", b"archive"];
 
 /// How changes are noticed.
 ///
@@ -55,9 +58,7 @@ pub(super) enum WakeReason {
     /// No notification came, and the time is up.
     Time,
     /// Something may have changed.
-    FilesChanged,
-    /// The same, and a folder may have appeared, disappeared or been replaced by another of its name.
-    FoldersChanged,
+    Changed,
     /// [`SharedHints::stop`] was called.
     Stopped,
 }
@@ -67,8 +68,8 @@ pub(super) enum WakeReason {
 struct PendingHints {
     /// When the first and the last of them arrived.
     span: Option<(Instant, Instant)>,
-    folders: bool,
-    lost: bool,
+    /// Whether the watch may have gaps: a folder changed, or notifications were lost.
+    has_gaps: bool,
     stopped: bool,
 }
 
@@ -98,40 +99,54 @@ impl SharedHints {
     }
 }
 
-/// Watches folders.
+/// Watches a memory.
 pub(super) struct Watcher {
     shared: Arc<SharedHints>,
     native: Option<RecommendedWatcher>,
-    watched: BTreeSet<PathBuf>,
-    /// Folders in which only some names matter.
-    partly: Vec<(PathBuf, Vec<&'static str>)>,
+    /// The folder `.ralph`, and others whose content matters.
+    folders: Vec<PathBuf>,
     failure: Option<String>,
 }
 
 impl Watcher {
-    /// Makes a watcher without folders. In a folder of `partly`, only these names matter.
+    /// Watches these folders with all below them, the memory's own first.
     ///
     /// Where the system sends no notifications, or has run out of watches, it polls; [`Watcher::take_failure`] says
     /// why.
-    pub(super) fn new(mode: WatchMode, partly: Vec<(PathBuf, Vec<&'static str>)>) -> Watcher {
-        let shared = Arc::<SharedHints>::default();
-        let mut watcher = Watcher { shared, native: None, watched: BTreeSet::new(), partly, failure: None };
+    pub(super) fn new(mode: WatchMode, folders: Vec<PathBuf>) -> Watcher {
+        let mut watcher = Watcher { shared: Arc::default(), native: None, folders, failure: None };
         if mode == WatchMode::Native {
             watcher.begin();
         }
         watcher
     }
 
-    /// Begins to receive notifications, with no folder watched.
+    /// Begins to receive notifications. A scan must follow: those between two watches are lost.
     fn begin(&mut self) {
-        let (shared, partly) = (Arc::clone(&self.shared), self.partly.clone());
-        let handler = move |notification: notify::Result<Event>| receive(&shared, &partly, notification);
+        let (shared, memory) = (Arc::clone(&self.shared), self.folders[0].clone());
+        let handler = move |notification: notify::Result<Event>| receive(&shared, &memory, notification);
         // A link may lead out of the project.
         let config = Config::default().with_follow_symlinks(false);
-        self.watched.clear();
-        match RecommendedWatcher::new(handler, config) {
+        let begun = RecommendedWatcher::new(handler, config).and_then(|mut native| {
+            for folder in self.folders.iter().filter(|folder| folder.is_dir()) {
+                match native.watch(folder, RecursiveMode::Recursive) {
+                    // A folder below it disappeared meanwhile.
+                    Err(error) if is_gone(&error) => self.shared.hint(|hints| hints.has_gaps = true),
+                    other => other?,
+                }
+            }
+            Ok(native)
+        });
+        match begun {
             Ok(native) => self.native = Some(native),
             Err(error) => self.give_up(&error),
+        }
+    }
+
+    /// Begins again, if it receives notifications: the system may have left out some.
+    pub(super) fn renew(&mut self) {
+        if self.native.is_some() {
+            self.begin();
         }
     }
 
@@ -145,7 +160,6 @@ impl Watcher {
         };
         self.failure = Some(reason);
         self.native = None;
-        self.watched.clear();
     }
 
     /// Returns how changes are noticed at present.
@@ -161,40 +175,6 @@ impl Watcher {
     /// Returns the notifications, by which another thread can end its waits.
     pub(super) fn hints(&self) -> Arc<SharedHints> {
         Arc::clone(&self.shared)
-    }
-
-    /// Watches these folders and no others, and returns whether one of them was not watched before: changes in it until
-    /// now brought no notification. With `again` every folder counts as one that was not watched, since a new folder
-    /// may have taken its name.
-    pub(super) fn follow(&mut self, folders: &BTreeSet<PathBuf>, again: bool) -> bool {
-        let Some(native) = &mut self.native else { return false };
-        // Before new ones: a renamed folder has one watch for both of its names.
-        for gone in self.watched.difference(folders) {
-            // The system may have dropped it already.
-            let _ = native.unwatch(gone);
-        }
-        self.watched.retain(|path| folders.contains(path));
-        let mut is_any_new = false;
-        for folder in folders {
-            let is_new = !self.watched.contains(folder);
-            if !is_new && !again {
-                continue;
-            }
-            match native.watch(folder, RecursiveMode::NonRecursive) {
-                Ok(()) => {
-                    self.watched.insert(folder.clone());
-                    is_any_new |= is_new || again;
-                }
-                Err(error) if is_gone(&error) => {
-                    self.watched.remove(folder);
-                }
-                Err(error) => {
-                    self.give_up(&error);
-                    return true;
-                }
-            }
-        }
-        is_any_new
     }
 
     /// Waits until something may have changed and no further notification has come for a moment, or until the next scan
@@ -217,36 +197,31 @@ impl Watcher {
             }
             hints = shared.changed.wait_timeout(hints, due - now).unwrap_or_else(PoisonError::into_inner).0;
         }
-        let PendingHints { span, folders, lost, .. } = std::mem::take(&mut *hints);
+        let PendingHints { span, has_gaps, .. } = std::mem::take(&mut *hints);
         drop(hints);
-        if lost && self.native.is_some() {
-            // The queue of notifications was lost, so the watches may be incomplete as well.
-            self.begin();
+        if has_gaps {
+            self.renew();
         }
-        match span {
-            _ if folders || lost => WakeReason::FoldersChanged,
-            Some(_) => WakeReason::FilesChanged,
-            None => WakeReason::Time,
-        }
+        if span.is_some() { WakeReason::Changed } else { WakeReason::Time }
     }
 }
 
 /// Turns a notification into a hint.
-fn receive(shared: &SharedHints, partly: &[(PathBuf, Vec<&'static str>)], notification: notify::Result<Event>) {
+fn receive(shared: &SharedHints, memory: &Path, notification: notify::Result<Event>) {
     match notification {
-        Ok(event) if event.flag() == Some(Flag::Rescan) => shared.hint(|hints| hints.lost = true),
+        Ok(event) if event.flag() == Some(Flag::Rescan) => shared.hint(|hints| hints.has_gaps = true),
         // Reading changes nothing, and every scan reads.
         Ok(event) if matches!(event.kind, EventKind::Access(_)) => {}
-        Ok(event) if !event.paths.is_empty() && !event.paths.iter().any(|path| is_of_interest(path, partly)) => {}
+        Ok(event) if !event.paths.is_empty() && !event.paths.iter().any(|path| is_of_interest(path, memory)) => {}
         Ok(event) => {
             let is_content = matches!(event.kind, EventKind::Modify(ModifyKind::Data(_) | ModifyKind::Metadata(_)));
             // The kind does not say whether a file or a folder was renamed; entry files have their ending.
             let is_file = event.paths.iter().all(|path| path.extension().is_some_and(|extension| extension == "md"));
             let is_folder =
                 matches!(event.kind, EventKind::Create(CreateKind::Folder) | EventKind::Remove(RemoveKind::Folder));
-            shared.hint(|hints| hints.folders |= is_folder || !is_content && !is_file);
+            shared.hint(|hints| hints.has_gaps |= is_folder || !is_content && !is_file);
         }
-        Err(_) => shared.hint(|hints| hints.lost = true),
+        Err(_) => shared.hint(|hints| hints.has_gaps = true),
     }
 }
 
@@ -262,14 +237,11 @@ fn is_gone(error: &notify::Error) -> bool {
 
 /// Returns whether a change of this path matters. Hidden files never do: they are the swap files of editors and the
 /// unfinished writes of this program.
-fn is_of_interest(path: &Path, partly: &[(PathBuf, Vec<&'static str>)]) -> bool {
-    let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { return true };
-    match partly.iter().find(|(folder, _)| folder == parent) {
-        Some((_, names)) => names.iter().any(|wanted| *wanted == name),
-        // The folder itself, which may be one of those above.
-        None if partly.iter().any(|(folder, _)| folder == path) => true,
-        None => !name.as_encoded_bytes().starts_with(b"."),
-    }
+fn is_of_interest(path: &Path, memory: &Path) -> bool {
+    let inside = path.strip_prefix(memory).unwrap_or(path);
+    let mut names = inside.iter().map(OsStr::as_encoded_bytes);
+    let is_other = inside != path && names.next().is_some_and(|name| !ENTRY_FOLDERS.contains(&name));
+    !is_other && !names.last().is_some_and(|name| name.starts_with(b"."))
 }
 
 #[cfg(test)]
@@ -282,106 +254,86 @@ mod tests {
 
     const SOON: Duration = Duration::from_secs(20);
 
-    fn watched(folders: &[&Path]) -> BTreeSet<PathBuf> {
-        folders.iter().map(|folder| folder.to_path_buf()).collect()
+    fn watcher(folder: &Path) -> Watcher {
+        Watcher::new(WatchMode::Native, vec![folder.to_path_buf()])
     }
 
     /// Waits for a notification, and fails where none comes.
     #[track_caller]
-    fn woken(watcher: &mut Watcher) -> WakeReason {
+    fn is_woken(watcher: &mut Watcher) {
         let begun = Instant::now();
-        let reason = watcher.wait(SOON);
+        assert_eq!(watcher.wait(SOON), WakeReason::Changed);
         assert!(begun.elapsed() < SOON, "no notification came");
-        reason
     }
 
     #[test]
-    fn writes_are_reported_and_reads_are_not() {
+    fn writes_of_entries_are_reported_and_reads_are_not() {
         let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("a.md");
-        fs::write(&file, "1").unwrap();
-        let mut watcher = Watcher::new(WatchMode::Native, Vec::new());
-        assert!(watcher.follow(&watched(&[folder.path()]), false));
-        assert!(!watcher.follow(&watched(&[folder.path()]), false), "it is watched already");
-        fs::write(&file, "2").unwrap();
-        assert_eq!(woken(&mut watcher), WakeReason::FilesChanged);
-        // An editor's own files do not matter; they would count as folders.
-        fs::write(folder.path().join(".a.md.swp"), "x").unwrap();
-        fs::write(folder.path().join("b.md"), "x").unwrap();
-        assert_eq!(woken(&mut watcher), WakeReason::FilesChanged);
-        let hints = |kind| {
-            receive(&watcher.shared, &[], Ok(Event::new(kind).add_path(file.clone())));
+        let watcher = watcher(folder.path());
+        let is_hint = |kind, path: &str| {
+            receive(&watcher.shared, folder.path(), Ok(Event::new(kind).add_path(folder.path().join(path))));
             std::mem::take(&mut *watcher.shared.hints()).span.is_some()
         };
         for read in [AccessKind::Read, AccessKind::Open(AccessMode::Any), AccessKind::Close(AccessMode::Read)] {
-            assert!(!hints(EventKind::Access(read)));
+            assert!(!is_hint(EventKind::Access(read), "knowledge/a.md"));
         }
-        assert!(hints(EventKind::Modify(ModifyKind::Any)));
+        let changed = EventKind::Modify(ModifyKind::Any);
+        for path in ["", "knowledge", "knowledge/a.md", "journal/run-1/0001.md", "archive/knowledge/events"] {
+            assert!(is_hint(changed, path), "{path}");
+        }
+        // The program's own files, and those of editors and of unfinished writes.
+        for path in ["cache/search/meta.json", "state/lock", "config.toml", "knowledge/.a.md.swp"] {
+            assert!(!is_hint(changed, path), "{path}");
+        }
+        assert!(is_hint(changed, "/copies/run-1/0001.md"), "another folder");
     }
 
     #[test]
-    fn new_and_removed_folders_are_distinguished() {
+    fn folders_that_come_and_go_are_watched() {
         let folder = tempfile::tempdir().unwrap();
-        let below = folder.path().join("below");
-        let mut watcher = Watcher::new(WatchMode::Native, Vec::new());
-        watcher.follow(&watched(&[folder.path()]), false);
-        fs::create_dir(&below).unwrap();
-        assert_eq!(woken(&mut watcher), WakeReason::FoldersChanged);
-        assert!(watcher.follow(&watched(&[folder.path(), &below]), false));
+        let [knowledge, below] = ["knowledge", "knowledge/below"].map(|path| folder.path().join(path));
+        let mut watcher = watcher(folder.path());
+        fs::create_dir_all(&below).unwrap();
+        is_woken(&mut watcher);
         fs::write(below.join("a.md"), "x").unwrap();
-        assert_eq!(woken(&mut watcher), WakeReason::FilesChanged);
-        // Another folder of its name is watched when that is asked for.
-        fs::rename(&below, folder.path().join("other")).unwrap();
+        is_woken(&mut watcher);
+        // Another folder of its name.
+        fs::rename(&below, knowledge.join("other")).unwrap();
         fs::create_dir(&below).unwrap();
-        assert_eq!(woken(&mut watcher), WakeReason::FoldersChanged);
-        assert!(watcher.follow(&watched(&[folder.path(), &below, &folder.path().join("other")]), true));
+        is_woken(&mut watcher);
         for file in ["below/b.md", "other/c.md"] {
-            fs::write(folder.path().join(file), "x").unwrap();
-            assert_eq!(woken(&mut watcher), WakeReason::FilesChanged, "{file}");
+            fs::write(knowledge.join(file), "x").unwrap();
+            is_woken(&mut watcher);
         }
-        // A folder that disappeared before it was watched is not an error.
-        fs::remove_dir_all(folder.path().join("other")).unwrap();
-        watcher.follow(&watched(&[folder.path(), &below, &folder.path().join("other")]), true);
+        fs::remove_dir_all(&knowledge).unwrap();
+        is_woken(&mut watcher);
         assert_eq!((watcher.mode(), watcher.take_failure()), (WatchMode::Native, None));
-    }
-
-    #[test]
-    fn in_some_folders_only_some_names_matter() {
-        let folder = tempfile::tempdir().unwrap();
-        let partly = vec![(folder.path().to_path_buf(), vec![".ralph"])];
-        let mut watcher = Watcher::new(WatchMode::Native, partly);
-        watcher.follow(&watched(&[folder.path()]), false);
-        fs::write(folder.path().join("target"), "x").unwrap();
-        fs::write(folder.path().join(".git"), "x").unwrap();
-        fs::create_dir(folder.path().join(".ralph")).unwrap();
-        assert_eq!(woken(&mut watcher), WakeReason::FoldersChanged);
     }
 
     #[test]
     fn a_lost_notification_starts_again() {
         let folder = tempfile::tempdir().unwrap();
-        let mut watcher = Watcher::new(WatchMode::Native, Vec::new());
-        watcher.follow(&watched(&[folder.path()]), false);
-        let rescan = Event::new(EventKind::Other).set_flag(Flag::Rescan);
-        receive(&watcher.shared, &[], Ok(rescan));
-        assert_eq!(woken(&mut watcher), WakeReason::FoldersChanged);
-        assert!(watcher.follow(&watched(&[folder.path()]), false), "nothing is watched any more");
-        fs::write(folder.path().join("a.md"), "x").unwrap();
-        assert_eq!(woken(&mut watcher), WakeReason::FilesChanged);
-        receive(&watcher.shared, &[], Err(notify::Error::generic("x")));
-        assert_eq!(woken(&mut watcher), WakeReason::FoldersChanged);
+        let mut watcher = watcher(folder.path());
+        for lost in [Ok(Event::new(EventKind::Other).set_flag(Flag::Rescan)), Err(notify::Error::generic("x"))] {
+            // As if the system had dropped the watch.
+            watcher.native.as_mut().unwrap().unwatch(folder.path()).unwrap();
+            receive(&watcher.shared, folder.path(), lost);
+            is_woken(&mut watcher);
+            fs::create_dir_all(folder.path().join("knowledge")).unwrap();
+            fs::write(folder.path().join("knowledge/a.md"), "x").unwrap();
+            is_woken(&mut watcher);
+        }
     }
 
     #[test]
     fn it_polls_where_the_system_gives_up() {
         let folder = tempfile::tempdir().unwrap();
-        let mut watcher = Watcher::new(WatchMode::Native, Vec::new());
-        watcher.follow(&watched(&[folder.path()]), false);
+        let mut watcher = watcher(folder.path());
         watcher.give_up(&notify::Error::new(ErrorKind::MaxFilesWatch));
         assert_eq!(watcher.mode(), WatchMode::Poll);
         assert_eq!(watcher.take_failure().as_deref(), Some("there are no more inotify watches"));
         assert_eq!(watcher.take_failure(), None, "once");
-        assert!(!watcher.follow(&watched(&[folder.path()]), true));
+        watcher.renew();
         let begun = Instant::now();
         assert_eq!(watcher.wait(SOON), WakeReason::Time);
         assert!(begun.elapsed() < SOON);
