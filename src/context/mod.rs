@@ -19,7 +19,7 @@ use crate::error::Problem;
 use crate::journal::strategy::Strategy;
 use crate::knowledge::Staleness;
 use crate::text::secret::redact;
-use crate::text::{fold, is_same_name};
+use crate::text::{is_same_name, task_form};
 
 pub use crate::agent_output::elements::defuse;
 pub(crate) use gather::{
@@ -58,7 +58,7 @@ impl Task {
     /// assert_eq!(Task::id_of_title("x").len(), 12);
     /// ```
     pub fn id_of_title(title: &str) -> String {
-        format!("t-{:010x}", xxhash_rust::xxh3::xxh3_64(fold(title).as_bytes()) >> 24)
+        format!("t-{:010x}", xxhash_rust::xxh3::xxh3_64(task_form(title).as_bytes()) >> 24)
     }
 
     /// Returns its id, or the one derived from its title.

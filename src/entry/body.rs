@@ -137,6 +137,48 @@ pub(crate) fn prose(body: &str) -> String {
     if prose.trim().is_empty() { headings } else { prose }
 }
 
+/// Returns the text of a body without markup, also that of HTML; code keeps its backticks.
+pub(crate) fn unmarked(body: &str) -> String {
+    if is_bracketed(body) {
+        return body.to_owned();
+    }
+    let mut text = String::with_capacity(body.len());
+    for event in Parser::new_ext(body, options()) {
+        match &event {
+            Event::Code(code) => text.extend(["`", code, "`"]),
+            Event::Html(tag) | Event::InlineHtml(tag) if is_markup(tag) => {}
+            event => push_text(&mut text, event),
+        }
+    }
+    text
+}
+
+/// Returns whether this HTML is a comment, or a tag that says how a text looks: `<T>` of `Vec<T>` is text.
+fn is_markup(html: &str) -> bool {
+    const TAGS: [&str; 18] = [
+        "b",
+        "blockquote",
+        "br",
+        "code",
+        "del",
+        "details",
+        "div",
+        "em",
+        "i",
+        "kbd",
+        "p",
+        "s",
+        "small",
+        "span",
+        "strong",
+        "sub",
+        "summary",
+        "u",
+    ];
+    let name = html.trim_start_matches(['<', '/']).split(|letter: char| !letter.is_ascii_alphanumeric()).next();
+    html.starts_with("<!--") || name.is_some_and(|name| TAGS.contains(&name))
+}
+
 /// Returns whether a body has too many brackets for a text with links: the parser holds a hundred bytes for each until
 /// it knows that it is not a link.
 pub(crate) fn is_bracketed(body: &str) -> bool {

@@ -7,8 +7,10 @@
 use std::collections::BTreeSet;
 
 use serde_json::Value;
+use unicode_normalization::UnicodeNormalization as _;
 use xxhash_rust::xxh3::xxh3_64;
 
+use super::body::unmarked;
 use super::edit::{self, Change, list_items};
 use super::frontmatter;
 use super::{Author, Source};
@@ -35,12 +37,28 @@ pub(crate) fn fingerprint(title: &str, body: &str) -> String {
 /// Returns the fingerprint of a text with four hexadecimal digits for each of its words, those without meaning left out. The
 /// lowest bit says that the word decides what the text says: a number, a symbol or a negation.
 pub(crate) fn signature(title: &str, body: &str) -> String {
-    let hash_of = |word: &String| {
+    let hash_of = |word: String| {
         let is_decisive = !telling([word.as_str()]).is_empty();
         format!("{:04x}", xxh3_64(word.as_bytes()) & 0xfffe | u64::from(is_decisive))
     };
-    let words: String = event_words(title, body).iter().take(MAX_WORDS).map(hash_of).collect();
-    format!("{}-{words}", fingerprint(title, body))
+    let words = event_words(title, &unmarked(body)).into_iter().flat_map(|word| units(&word));
+    format!("{}-{}", fingerprint(title, body), words.take(MAX_WORDS).map(hash_of).collect::<String>())
+}
+
+/// Returns what is compared of a word: the word in its compatible form; nothing of one that is only punctuation; and of a
+/// script without spaces each two letters that follow each other.
+fn units(word: &str) -> Vec<String> {
+    let is_spaceless = |letter: &char| matches!(letter, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}');
+    let word: Vec<char> = word.nfkc().skip_while(|letter| matches!(letter, ':' | '=')).collect();
+    if !word.iter().any(|letter| letter.is_alphanumeric() || "<>!&|+%^~".contains(*letter)) {
+        return Vec::new();
+    }
+    let runs = word.chunk_by(|one, other| is_spaceless(one) == is_spaceless(other));
+    let pairs = |run: &[char]| -> Vec<String> {
+        let n = if is_spaceless(&run[0]) { run.len().min(2) } else { run.len() };
+        run.windows(n).map(|pair| pair.iter().collect()).collect()
+    };
+    runs.flat_map(pairs).collect()
 }
 
 /// Returns a fingerprint without its words.
@@ -59,21 +77,25 @@ pub(crate) enum Likeness {
 
 /// Compares texts by their [signatures](signature).
 pub(crate) fn likeness(one: &str, other: &str) -> Option<Likeness> {
-    if short(one) == short(other) {
-        return Some(Likeness::Equal);
-    }
     let words = |of: &str| -> Vec<u16> {
         let digits = of.as_bytes().get(SHORT + 1..).unwrap_or_default().chunks(4);
         digits.filter_map(|digits| u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()).collect()
     };
+    let is_equal = short(one) == short(other);
+    let has_one_body = short(one).get(SHORT / 2..) == short(other).get(SHORT / 2..);
     let (one, other) = (words(one), words(other));
+    if one.is_empty() || other.is_empty() {
+        return is_equal.then_some(Likeness::Equal);
+    }
     if one == other {
-        return (!one.is_empty()).then_some(Likeness::Equal);
+        // Of a longer text the words are not all known.
+        return Some(if is_equal || one.len() < MAX_WORDS { Likeness::Equal } else { Likeness::Near });
     }
     let [one, other]: [BTreeSet<u16>; 2] = [one, other].map(|words| words.into_iter().collect());
     let (n_least, n_most) = (one.len().min(other.len()), one.len().max(other.len()));
     let n_shared = one.intersection(&other).count();
     let is_near = n_shared * 5 >= n_most * 4 || n_least > 1 && n_shared == n_least && n_most - n_least == 1;
+    let is_near = is_near || has_one_body && n_shared > 2;
     (n_shared > 0 && is_near && one.symmetric_difference(&other).all(|word| word & 1 == 0)).then_some(Likeness::Near)
 }
 
@@ -176,16 +198,18 @@ pub(crate) fn names_person(file: &str) -> bool {
     WrittenText::of(file).is_some_and(|text| text.source.is_person())
 }
 
-/// Returns the file of an entry as the text of the agent that wrote the file itself.
-///
-/// # Errors
-///
-/// Why the file cannot be edited.
-pub(crate) fn by_agent(file: &str) -> Result<String, String> {
-    let Some(text) = WrittenText::of(file).filter(WrittenText::is_of_person) else { return Ok(file.to_owned()) };
+/// Returns the file of an entry as the text of the agent that wrote the file itself. One whose frontmatter cannot be edited becomes
+/// a note that quotes all of it.
+pub(crate) fn by_agent(file: &str) -> String {
+    let file = frontmatter::framed(file);
+    let note = || format!("---\nsource: agent\n---\n\n{file}");
+    let Some(text) = WrittenText::of(&file) else { return note() };
+    if !text.is_of_person() {
+        return file.into_owned();
+    }
     let source = Change::Set("source", Source::Agent.as_str().into());
     let signed = added(&text.fingerprints, text.fingerprints.iter().cloned().chain([text.now]));
-    edit::apply(file, &[source].into_iter().chain(signed).collect::<Vec<_>>())
+    edit::apply(&file, &[source].into_iter().chain(signed).collect::<Vec<_>>()).unwrap_or_else(|_| note())
 }
 
 /// Returns the file of an entry that goes to the archive, with who archives it, and when. What a person rejects is known by
@@ -330,11 +354,25 @@ mod tests {
         };
         let said = "The database listens on port 5432.";
         check(said, "the database  listens on port 5432", Some(Likeness::Equal));
-        check(said, "It is the database that listens on the port 5432.", Some(Likeness::Equal));
+        for marked in [
+            "> The database **listens** on port <b>5432</b>.",
+            "- It is: the database listens on port `５４３２` ✓ <!-- x -->",
+        ] {
+            check(said, marked, Some(Likeness::Equal));
+        }
         check(said, "The database still listens on port 5432.", Some(Likeness::Near));
         check(said, "The database listens on port 5433.", None);
         check(said, "The database never listens on port 5432.", None);
         check(said, "The cache of another host listens on port 5432.", None);
+        check("Prefix booleans with `is`", "Prefix booleans with `has`", None);
+        check("数据库端口是五四三二。", "数据库端口仍是五四三二。", Some(Likeness::Near));
+        check("使用缓存和索引的方法", "不使用缓存和索引的方法", None);
+        let long = |last: &str| format!("{} {last}", (0..150).map(|n| format!("word{n}x ")).collect::<String>());
+        check(&long("Three times."), &long("At night."), Some(Likeness::Near));
+        let [one, other] = ["grep -v inverts", "grep -V inverts"].map(|title| signature(title, "See the manual."));
+        assert_eq!(likeness(&one, &other), None);
+        let [one, other] = ["Port", "Where it is"].map(|title| signature(title, said));
+        assert_eq!(likeness(&one, &other), Some(Likeness::Near), "one text of two titles");
     }
 
     #[test]

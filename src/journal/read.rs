@@ -12,7 +12,7 @@ use crate::entry::{self, AHEAD, Attempt, Head, Id, Outcome};
 use crate::error::Result;
 use crate::index::catalog::{Area, Catalog, RowId};
 use crate::journal::history::{self, AttemptSummary, Recurrence};
-use crate::text::{fold, shorten};
+use crate::text::{shorten, task_form};
 use crate::workspace::Workspace;
 
 /// How much of an error's line is kept, in characters: some programs write all their output in one line.
@@ -122,8 +122,8 @@ pub(crate) fn task_by_name(workspace: &Workspace, name: &str) -> Option<(String,
         let tasks = heads.filter_map(|(at, head)| Some((at, head.task_id?, head.title)));
         tasks.max_by_key(|(at, ..)| *at).map(|(_, id, title)| (id, title))
     };
-    let title = fold(name);
-    let by_title = || newest(&|catalog| catalog.journal_rows().collect(), &|head| fold(&head.title) == title);
+    let title = task_form(name);
+    let by_title = || newest(&|catalog| catalog.journal_rows().collect(), &|head| task_form(&head.title) == title);
     newest(&|catalog| catalog.rows_of_task(name), &|_| true).or_else(by_title)
 }
 

@@ -54,8 +54,7 @@ pub(crate) fn add(workspace: &Workspace, knowledge: &Knowledge) -> Result<Writte
         let written = (added.action != WriteAction::Unchanged).then(|| added.path.clone());
         let suggested = suggested(catalog, knowledge, added.path.as_str());
         let proposed = near.map(|near| {
-            let message =
-                format!("it is near what `{near}` said before a person rejected that, so it is only proposed");
+            let message = format!("it says nearly what a person rejected in `{near}`, so it is only proposed");
             let hint = "nobody is told until a person confirms it; `ralph-memory list --unreviewed` shows it to them";
             Problem::warning(added.path.as_str(), PROPOSED, message, hint)
         });

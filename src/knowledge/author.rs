@@ -30,6 +30,17 @@ pub(crate) fn permit_archived(author: &Author, act: &str, id: &Id, file: &[u8]) 
     Err(left_to_people(author, &format!("a person archived `{id}`"), act, "go on without it"))
 }
 
+/// Refuses to remove an entry for good, which may be the only one to say what a person wrote: it had another text, or a person
+/// archived it.
+pub(crate) fn permit_removal(author: &Author, (id, head): (&Id, &Head), file: &[u8]) -> Result<()> {
+    permit(author, "remove", (id, head))?;
+    permit_archived(author, "remove", id, file)?;
+    if author.is_person() || head.fingerprints.len() < 2 {
+        return Ok(());
+    }
+    Err(left_to_people(author, &format!("`{id}` had another text"), "remove", "archive it"))
+}
+
 /// Refuses to take back what a person did, or what a person's `later` operation built on.
 pub(super) fn permit_undo<'a>(
     author: &Author,

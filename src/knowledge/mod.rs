@@ -26,7 +26,7 @@ mod write;
 mod written;
 
 pub(crate) use add::{add, create, proposed, update};
-pub(crate) use author::{may_change, permit, permit_archived};
+pub(crate) use author::{may_change, permit, permit_removal};
 pub(crate) use change::change;
 pub use edit::EntryText;
 pub(crate) use edit::{edited, keep_text, text};

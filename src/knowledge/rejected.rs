@@ -28,7 +28,7 @@ pub(crate) fn rejected(
     for catalog in catalogs {
         for row in catalog.knowledge_rows().filter(|row| catalog.is_indexable(*row)) {
             let head = catalog.head(row);
-            let is_meant = [&Scope::Project, scope].contains(&&head.scope) && workspace.shows(&head);
+            let is_meant = head.scope == *scope || [&head.scope, scope].contains(&&Scope::Project);
             let likeness = |text: &String| likeness(text, &said).filter(|_| is_meant);
             let Some(found) = head.fingerprints.iter().filter_map(likeness).max() else { continue };
             let path = catalog.path(row);
@@ -65,7 +65,9 @@ fn reason(
     }
     let is_said_now = likeness(&signature(&entry.head.title, &entry.body), said).is_some_and(|now| now >= found);
     let is_corrected = entry.head.source.is_person() && !is_said_now;
-    is_corrected.then(|| format!("a person corrected it: {}", says_now(workspace, entry)))
+    // What another feature says stays there.
+    let now = if workspace.shows(&entry.head) { format!(": {}", says_now(workspace, entry)) } else { String::new() };
+    is_corrected.then(|| format!("a person corrected it{now}"))
 }
 
 /// Refuses that an agent brings back a person's text, or one that a person rejected.

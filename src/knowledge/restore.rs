@@ -11,6 +11,7 @@ use super::rejected::permit_text;
 use super::write::{edited, located, refuse_unlisted, settle};
 use super::written::{WriteAction, Written};
 use crate::entry::edit::Change;
+use crate::entry::frontmatter::{framed, only_differs_in, split};
 use crate::entry::path::{COPIES, display_path, is_copy, without_extension};
 use crate::entry::written::{self, FINGERPRINTS, archived_by, short, signature};
 use crate::entry::{self, Entry, Head, Id, Kind};
@@ -210,12 +211,20 @@ fn logged_versions(
             }
         }
         for (at, text) in texts.into_iter().enumerate().rev() {
-            if text.as_bytes() != current && versions.iter().all(|version| version.text != text) {
+            if !is_signed_alike(text.as_bytes(), &current) && versions.iter().all(|version| version.text != text) {
                 versions.push(version(operation, at, text));
             }
         }
     })?;
     Ok(versions)
+}
+
+/// Returns whether two texts differ in who wrote them, at most.
+fn is_signed_alike(one: &[u8], other: &[u8]) -> bool {
+    let [one, other] = [one, other].map(|text| std::str::from_utf8(text).map(framed).unwrap_or_default());
+    let (Ok(of_one), Ok(of_other)) = (split(&one), split(&other)) else { return one == other };
+    one[of_one.body..] == other[of_other.body..]
+        && only_differs_in(&one[of_one.head], &other[of_other.head], &["source", FINGERPRINTS])
 }
 
 fn version(operation: &LoggedOperation, at: usize, text: &str) -> EntryVersion {

@@ -7,7 +7,7 @@ use crate::agent_output::elements::{Refused, TaskEnd};
 use crate::context::Task;
 use crate::entry::Outcome;
 use crate::journal::check_name;
-use crate::text::fold;
+use crate::text::task_form;
 
 /// The placeholder for an id in examples.
 const PLACEHOLDER: &str = "TASK-ID";
@@ -32,7 +32,7 @@ impl TaskName {
     }
 
     fn has_title(&self, title: &str) -> bool {
-        fold(&self.title) == fold(title)
+        task_form(&self.title) == task_form(title)
     }
 }
 

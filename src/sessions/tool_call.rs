@@ -19,19 +19,9 @@ const OLD: [&str; 3] = ["old_string", "oldString", "old_str"];
 const NEW: [&str; 3] = ["new_string", "newString", "new_str"];
 /// The fields of an exit code.
 const EXITS: [&str; 5] = ["exit_code", "exitCode", "exit", "code", "returnCode"];
-/// The fields of the tool's name, and the tools that write files, in lower case.
+/// The fields of the tool's name, and what is in the name of one that writes files, in lower case.
 const NAMES: [&str; 4] = ["tool_name", "toolName", "tool", "name"];
-const WRITERS: [&str; 9] = [
-    "edit",
-    "multiedit",
-    "write",
-    "write_file",
-    "replace",
-    "create",
-    "create_file",
-    "str_replace_editor",
-    "apply_patch",
-];
+const WRITERS: [&str; 7] = ["edit", "write", "replace", "create", "insert", "patch", "update"];
 /// What names a file in a patch.
 const PATCHED: [&str; 4] = ["*** Update File: ", "*** Add File: ", "*** Delete File: ", "*** Move to: "];
 /// Programs that print what others wrote: the words of an error in their output are no error of theirs.
@@ -40,8 +30,6 @@ const PRINTERS: [&str; 34] = [
     "head", "history", "jq", "less", "ls", "more", "nl", "printf", "pwd", "rg", "sed", "sort", "stat", "tail", "tree",
     "uniq", "wc", "which", "xxd",
 ];
-/// How many files of a call are looked up.
-const MAX_FILES: usize = 16;
 /// How much of each end of an output is read, in bytes.
 const MAX_END: usize = 32 * 1024;
 /// How deep a result is searched for text.
@@ -73,14 +61,14 @@ impl ToolUse {
             Some(command) if patch.is_none() => files.extend(printed(command)),
             _ => files.extend(text(&FILES)),
         }
-        files.retain(|file| !file.is_empty() && !file.contains(char::is_control));
-        files.truncate(MAX_FILES);
+        files.retain(|file| !file.is_empty());
         let result = first(payload, &RESULTS);
         let name = first(payload, &NAMES).and_then(Value::as_str).unwrap_or_default().to_lowercase();
         let has_failed = has_failed(payload, client);
         let replaced = text(&OLD).zip(text(&NEW));
         let is_same = replaced.as_ref().is_some_and(|(old, new)| old == new);
-        let writes = has_failed != Some(true) && !is_same && (patch.is_some() || WRITERS.contains(&name.as_str()));
+        let is_writer = WRITERS.iter().any(|part| name.contains(part)) && command.as_deref() != Some("view");
+        let writes = has_failed != Some(true) && !is_same && (patch.is_some() || is_writer);
         let is_read = match has_failed {
             Some(has_failed) => has_failed,
             None => {

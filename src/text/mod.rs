@@ -30,7 +30,8 @@ pub(crate) use self::own_block::{BEGIN, END};
 pub(crate) use self::title::{first_sentence, title_of};
 pub(crate) use self::words::{
     Wording, add_folded, add_without_accents, are_told_apart, comparable, event_words, fold, fold_tag, has_tag,
-    is_negation, is_of_word, is_same_name, nfc, split_tags, telling, telling_words, tokens, without_accents, words,
+    is_negation, is_of_word, is_same_name, nfc, split_tags, task_form, telling, telling_words, tokens, without_accents,
+    words,
 };
 
 /// Returns a length of time as a person writes it.

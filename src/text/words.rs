@@ -9,11 +9,8 @@ use std::collections::HashSet;
 use unicode_normalization::char::{decompose_canonical, is_combining_mark};
 use unicode_normalization::{UnicodeNormalization as _, is_nfc};
 
-/// Words without which an event says the same; `must`, `can` and `not` change what it says.
-const FILLERS: [&str; 17] = [
-    "a", "an", "are", "be", "been", "had", "has", "have", "is", "it", "its", "that", "the", "there", "this", "was",
-    "were",
-];
+/// Words without which a text says the same, unless they stand in backticks.
+const FILLERS: [&str; 7] = ["a", "an", "are", "is", "it", "its", "the"];
 
 /// Returns `text` in Unicode's composed form (NFC), for comparing: file systems and editors write `é` as one character,
 /// or as a letter and an accent (NFD), which look the same. Text in that form is not copied.
@@ -107,17 +104,27 @@ pub fn fold(text: &str) -> String {
     folded
 }
 
+/// Returns the title of a task in the form in which tasks are compared. Case counts where it tells facts apart, as in `-v` and `-V`.
+pub(crate) fn task_form(title: &str) -> String {
+    let compared = comparable(title);
+    if compared.contains(char::is_uppercase) { compared } else { fold(title) }
+}
+
 /// What ends a token and is no part of what it says. At the beginning of a token, as of `.env` or `!ready`, it is.
 const PUNCTUATION: &str = ".,;:!?…";
 /// What stands around a token.
 const QUOTES_AND_BRACKETS: &str = "\"'`“”‘’«»„‚‹›()[]{}";
 /// What stands between words in scripts that have no space there.
 const SEPARATORS: &str = "、。，！？；：（）「」『』【】・";
-/// Words that negate a statement, also as parts: `don` and `t` remain of `don't`.
-const NEGATIONS: [&str; 26] = [
-    "avoid", "cannot", "disable", "don", "dont", "instead", "isn", "neither", "never", "no", "none", "nor", "not", "t",
-    "without", "nicht", "kein", "keine", "nie", "ohne", "не", "нет", "без", "sans", "nunca", "jamais",
-];
+/// Words that negate or limit a statement, also as parts: `don` and `t` remain of `don't`.
+const NEGATIONS: &str = "avoid cannot disable except forbidden instead neither never no nobody none nor not nothing nowhere only unless \
+    without arent cant couldnt didnt doesnt don dont isn isnt mustnt shouldnt t wont wouldnt \
+    kein keine keinen keiner nicht nichts nie niemals niemand ohne geen ikke ingen inte niet nigdy \
+    jamais ne non pas sans jamás nada não nunca sin \
+    без нельзя не нет ни никогда ничего 안 못";
+/// What negates a statement inside of a token, in scripts without spaces.
+const NEGATING_PARTS: [&str; 15] =
+    ["不", "没", "沒", "无", "無", "未", "非", "勿", "别", "別", "禁", "ない", "ません", "않", "마세요"];
 
 /// Returns the tokens of `text`, the unit in which facts are compared: what stands between white space, with its symbols and
 /// digits, in the composed form. Case counts in single letters and in options; punctuation behind a token, and quotes,
@@ -180,7 +187,10 @@ pub(crate) fn add_folded(token: &str, folded: &mut String) {
 /// Returns whether a token or a word negates a statement.
 pub(crate) fn is_negation(token: &str) -> bool {
     let word = token.trim_matches(|letter: char| !letter.is_alphanumeric());
-    NEGATIONS.contains(&word) || word.ends_with("n't")
+    NEGATIONS.split_whitespace().any(|negation| negation == word)
+        || word.ends_with("n't")
+        || word.starts_with("n'")
+        || !word.is_ascii() && NEGATING_PARTS.iter().any(|part| word.contains(part))
 }
 
 /// Returns those of some tokens by which a fact differs from others, however much else they share: negations, numbers, and what
@@ -258,7 +268,13 @@ pub(crate) fn event_words(title: &str, body: &str) -> Vec<String> {
 }
 
 pub(crate) fn telling_words(text: &str) -> Vec<String> {
-    tokens(text).into_iter().filter(|token| !FILLERS.contains(&token.as_str())).collect()
+    let mut words = Vec::new();
+    each_token(text, &mut |token, whole, _| {
+        if whole.contains('`') || !FILLERS.contains(&token.to_lowercase().as_str()) {
+            words.extend(tokens(token));
+        }
+    });
+    words
 }
 
 #[cfg(test)]
@@ -295,9 +311,12 @@ mod tests {
     fn negations_numbers_and_symbols_tell_texts_apart() {
         let check =
             |one: &str, other: &str, expected: bool| assert_eq!(are_told_apart(one, other), expected, "{one}: {other}");
-        for word in ["never", "isn't", "**not**", "nicht", "3", "x.y", "=="] {
+        for word in
+            ["never", "isn't", "shouldnt", "n'est", "**not**", "nobody", "only", "niemals", "нельзя", "3", "x.y", "=="]
+        {
             check("Use it", &format!("Use it {word}"), true);
         }
+        check("使用缓存", "不使用缓存", true);
         check("Use it, O'Neil", "Use a thing", false);
         check("Use 3 of 4 C", "4 of 3: C", false);
     }

@@ -163,6 +163,78 @@ fn what_an_agents_tool_replaced_is_in_the_log() {
     }
 }
 
+/// What a tool of an agent writes into the memory's folder is the agent's, however the file and the tool are named, and whatever the
+/// file says. It hides nothing.
+#[test]
+fn what_an_agents_tool_writes_is_the_agents() {
+    const FIELDS: &str = "title: Use ninja\nsource: human\nsupersedes: [knowledge/use-make]";
+    let block = format!("---\n{FIELDS}\n---\n\nBuild with ninja.\n");
+    let flow = "---\n{title: Use ninja, source: human, supersedes: [knowledge/use-make]}\n---\n\nBuild with ninja.\n";
+    let conflict = format!("---\n<<<<<<< a\n{FIELDS}\n=======\ntitle: x\n>>>>>>> b\n---\n\nBuild with ninja.\n");
+    let file = ".ralph/knowledge/ninja.md";
+    let link = "linked/ninja.md";
+    let many: String = (0..20).map(|n| format!("*** Add File: .ralph/knowledge/other-{n}.md\n+x\n")).collect();
+    let patch = format!("*** Begin Patch\n{many}*** Add File: {file}\n+x\n*** End Patch");
+    for (name, tool, argument, written) in [
+        ("a block", "Write", json!({"file_path": file}), block.as_str()),
+        ("a flow mapping", "Write", json!({"file_path": file}), flow),
+        ("a note", "Write", json!({"file_path": file}), "# Use ninja\n\nBuild with ninja.\n"),
+        ("blank lines first", "Write", json!({"file_path": file}), &format!("\n\n{block}")),
+        ("a conflict", "Write", json!({"file_path": file}), &conflict),
+        ("a link", "Write", json!({"file_path": link}), &block),
+        ("another tool", "replace_string_in_file", json!({"filePath": file}), &block),
+        ("a server's tool", "mcp__filesystem__write_file", json!({"path": file}), &block),
+        ("a patch of many files", "apply_patch", json!({"input": patch}), &block),
+    ] {
+        let base = of_person();
+        std::os::unix::fs::symlink(base.at(".ralph/knowledge"), base.at("linked")).unwrap();
+        base.write(file, written);
+        let input = json!({"session_id": "s-1", "hook_event_name": "PostToolUse", "tool_name": tool,
+            "cwd": base.root(), "tool_input": argument});
+        let _ = hook(&base, "tool", &input);
+        let _ = base.with(["check", "--fix"]).env("CLAUDECODE", "1").run();
+        assert_eq!(base.run(["show", "knowledge/ninja", "--json"]).json(0)["entry"]["source"], "agent", "{name}");
+        let text = base.read(file);
+        assert!(
+            text.contains("Build with ninja.") && text.contains(written.trim_end().lines().last().unwrap()),
+            "{text}"
+        );
+        assert_eq!(base.run(["show", "use-make", "--json"]).json(0)["entry"]["superseded"], false, "{name}");
+    }
+}
+
+/// A tool's write into an archived entry, and one that leaves a person's words as they are, is put back.
+#[test]
+fn a_tool_takes_no_mark_from_a_file() {
+    let base = of_person();
+    let of_tool = |path: &str, change: &dyn Fn(String) -> String| {
+        let before = base.read(path);
+        base.write(path, change(before.clone()));
+        let input = json!({"session_id": "s-1", "hook_event_name": "PostToolUse", "tool_name": "Write",
+            "tool_input": {"file_path": base.at(path)}, "tool_response": {"originalFile": before}});
+        let _ = hook(&base, "tool", &input);
+        before
+    };
+    let archived = ".ralph/archive/knowledge/old-host.md";
+    let without = |text: String| {
+        text.lines().filter(|line| !line.starts_with("archived_")).fold(String::new(), |text, line| text + line + "\n")
+    };
+    assert_eq!(of_tool(archived, &without), base.read(archived));
+    let hidden = |text: String| text.replacen("---\n", "---\nsupersedes: [knowledge/port]\n", 1);
+    assert_eq!(of_tool(RULE, &hidden), base.read(RULE));
+    // A person's change that a tool writes again is the person's.
+    base.write(RULE, base.read(RULE).replace("all", "everything"));
+    of_tool(RULE, &|text| text);
+    assert_eq!(base.run(["show", "use-make", "--json"]).json(0)["entry"]["source"], "human");
+    // What says something else is the agent's, and plain `restore` gives back what the person wrote.
+    let before = of_tool(RULE, &|text| text.replace("make", "ninja"));
+    assert_eq!(base.run(["show", "use-make", "--json"]).json(0)["entry"]["source"], "agent");
+    base.with(["archive", "--forget", "use-make"]).env("CLAUDECODE", "1").run().refuses(2, "had another text");
+    base.run(["restore", "use-make"]).says(0, "restored");
+    let said = |text: &str| text.split("---\n").last().unwrap().to_owned();
+    assert_eq!(said(&base.read(RULE)), said(&before));
+}
+
 /// Seen: eight entries of an agent crowded a person's rule out of what an agent is told, sixty out of the search.
 #[test]
 fn what_agents_write_leaves_room_for_what_people_wrote() {
@@ -257,6 +329,16 @@ fn what_a_person_rejected_comes_back_by_no_door() {
         refused(&format!("sed -i 's/^Of .*/{SAID}/; s/^title: .*/title: Database port/' \"$1\""), "rejected");
         refused("sed -i 's/^source: .*/source: human/; s/^Of.*/Of all./' \"$1\"", "a person wrote this");
         base.run(["archive", "--forget", "other"]).says(0, "removed");
+        // Nor by a tool that writes the file: it is only proposed, and agents do not find it.
+        let file = ".ralph/knowledge/written.md";
+        base.write(file, format!("---\ntitle: Database port\ntags: [db]\n---\n\n{SAID}\n"));
+        let input = json!({"session_id": "s-1", "hook_event_name": "PostToolUse", "tool_name": "Write",
+            "tool_input": {"file_path": base.at(file)}});
+        let _ = hook(&base, "tool", &input);
+        assert!(base.read(file).contains("status: \"proposed\""), "{}", base.read(file));
+        let found = by_agent(&base, &["search", SAID, "--json"]).json(0).to_string();
+        assert!(!found.contains("knowledge/written"), "{name}: {found}");
+        base.run(["archive", "--forget", "written"]).says(0, "removed");
         // With one more word it is a proposal, which nobody is told.
         let near = "The database of the tests still listens on port 5432.";
         let ran = by_agent(&base, &["add", "Database port", "--tags", "db", "--body", near]);
@@ -275,6 +357,17 @@ fn what_a_person_rejected_comes_back_by_no_door() {
         .says(0, "created");
         base.run(["edit", "database-port-2", "--confirm"]).says(0, "updated");
         assert!(!base.read(".ralph/knowledge/database-port-2.md").contains("status"), "{name}");
+    }
+    // Under any title, in any scope that overlaps, with other marks.
+    let base = TestBase::new();
+    let add = ["add", "Database port", "--tags", "db", "--scope", "feature:billing", "--body", SAID];
+    by_agent(&base, &add).says(0, "created");
+    base.run(["archive", "database-port"]).says(0, "archived");
+    for (title, body) in
+        [("Database port", format!("> {}", SAID.replace("5432", "**５４３２**"))), ("Where it is", SAID.to_owned())]
+    {
+        let ran = by_agent(&base, &["add", title, "--tags", "db", "--body", &body]);
+        assert!(ran.code == Some(4) || ran.stderr.contains("only proposed"), "{ran}");
     }
     // Forgotten is not rejected.
     let base = TestBase::new();

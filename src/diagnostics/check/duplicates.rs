@@ -8,7 +8,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use chrono::{DateTime, Utc};
 
-use crate::entry::knowledge::{Class, class};
+use crate::entry::knowledge::{Class, class, is_proposed};
 use crate::entry::{Id, Kind, Scope};
 use crate::error::{Problem, Severity};
 use crate::knowledge::dedup::{content_words, share_most};
@@ -42,7 +42,7 @@ pub(super) fn find(live: &[LiveEntry], pairs: &[(Id, Id)], now: DateTime<Utc>) -
     let mut by_id: HashMap<&Id, &LiveEntry> = HashMap::new();
     for item in live {
         let head = &item.head;
-        let is_knowledge = head.kind == Kind::Knowledge;
+        let is_knowledge = head.kind == Kind::Knowledge && !is_proposed(head);
         if is_knowledge && item.counts && head.valid && !head.is_expired(now) && !replaced.contains(&item.id) {
             by_id.insert(&item.id, item);
             if class(head.category.as_deref()) != Class::Event {

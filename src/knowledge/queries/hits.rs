@@ -1,6 +1,7 @@
 //! The entries of one memory that match a query.
 
 use crate::entry::Head;
+use crate::entry::knowledge::is_proposed;
 use crate::error::Result;
 use crate::index::catalog::{Area, Catalog};
 use crate::index::{Snapshot, Statistics};
@@ -23,7 +24,9 @@ pub(crate) fn hits(
     limit: usize,
     keep: &dyn Fn(&Head) -> bool,
 ) -> Result<Vec<Hit>> {
+    // Nobody but people is told what is only proposed.
+    let keep = |head: &Head| (workspace.store.author.is_person() || !is_proposed(head)) && keep(head);
     let catalogs: Vec<&Catalog> = views.iter().map(|view| &view.catalog).collect();
-    retrieve::search(&catalogs, (snapshot, elsewhere), query, meaning, limit, workspace.now(), keep)
+    retrieve::search(&catalogs, (snapshot, elsewhere), query, meaning, limit, workspace.now(), &keep)
         .map_err(|source| workspace.index_error(Area::Live, source))
 }

@@ -6,7 +6,7 @@ use crate::entry::knowledge::timestamp;
 use crate::entry::{EntryPath, Id, Kind, written};
 use crate::error::{Error, Problem, Result};
 use crate::index::catalog::{Area, Catalog};
-use crate::knowledge::{permit, permit_archived, refuse_unlisted};
+use crate::knowledge::{permit, permit_removal, refuse_unlisted};
 use crate::store::Lock;
 use crate::workspace::{Workspace, current_id, live_entry, no_such_entry};
 
@@ -72,9 +72,9 @@ pub(crate) fn forget(workspace: &Workspace, ids: &[Id]) -> Result<Vec<EntryPath>
         let id = current_id(live, archive, id)?;
         let found = catalogs.iter().find_map(|catalog| Some((catalog, catalog.row_of_id(&id)?)));
         let (catalog, row) = found.ok_or_else(|| no_such_entry(&workspace.store, &[live, archive], &id))?;
-        let (author, file) = (&workspace.store.author, (catalog.path(row), catalog.fingerprint(row)));
-        permit(author, "remove", (&id, &catalog.head(row)))?;
-        permit_archived(author, "remove", &id, &workspace.read_bytes(&file.0).unwrap_or_default())?;
+        let file = (catalog.path(row), catalog.fingerprint(row));
+        let bytes = workspace.read_bytes(&file.0).unwrap_or_default();
+        permit_removal(&workspace.store.author, (&id, &catalog.head(row)), &bytes)?;
         if !removed.contains(&file) {
             removed.push(file);
         }

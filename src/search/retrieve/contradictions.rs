@@ -7,7 +7,7 @@ use chrono::{DateTime, Utc};
 
 use super::{Explained, Hit};
 
-use crate::entry::knowledge::{Class, class};
+use crate::entry::knowledge::{Class, class, is_proposed};
 use crate::entry::{Head, Id, Kind, Scope};
 use crate::text::comparable;
 
@@ -26,7 +26,7 @@ pub(crate) fn contradictions<'a>(
         old_of.entry(new).or_default().push(old);
     }
     let mut groups: BTreeMap<Disputed<'_>, Vec<(&Id, &Head)>> = BTreeMap::new();
-    for (id, head) in entries.filter(|(_, head)| head.kind == Kind::Knowledge && head.valid) {
+    for (id, head) in entries.filter(|(_, head)| head.kind == Kind::Knowledge && head.valid && !is_proposed(head)) {
         // Many imported files have a section of the same title.
         if class(head.category.as_deref()) != Class::Event && head.imported.is_none() {
             groups.entry((None, Some((&head.scope, comparable(&head.title))))).or_default().push((id, head));

@@ -23,7 +23,7 @@ use crate::session::{Globals, is_elsewhere, is_switched_off};
 use crate::ui::Ui;
 
 /// How much of the input is read, in bytes.
-const MAX_INPUT: usize = 1024 * 1024;
+const MAX_INPUT: usize = 8 * 1024 * 1024;
 /// How long a client may take to begin the input, and between two pieces of it: a busy computer is slow. Some clients
 /// never close it.
 const PIECE_TIMEOUT: Duration = Duration::from_secs(1);

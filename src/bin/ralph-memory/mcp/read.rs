@@ -18,10 +18,11 @@ const CHARACTERS: usize = 12_000;
 /// The most of a body that is shown at once.
 const MAX_CHARACTERS: usize = 50_000;
 /// The fields of an entry that are shown above its text, with their names.
-const FIELDS: [(&str, &str); 20] = [
+const FIELDS: [(&str, &str); 21] = [
     ("layer", "layer"),
     ("superseded_by", "superseded by"),
     ("archived", "archived, and no longer current"),
+    ("status", "status"),
     ("outcome", "outcome"),
     ("category", "category"),
     ("tags", "tags"),
