@@ -17,7 +17,7 @@ use crate::error::{Findings, Problem, Result, Tally};
 use crate::index::catalog::{Area, Catalog, add_archived};
 use crate::journal::summaries;
 use crate::knowledge::tidy::live_entries;
-use crate::knowledge::{Staleness, short_commit, staleness, touched, visit_naming};
+use crate::knowledge::{Staleness, staleness, touched, visit_naming};
 use crate::search::semantic::SemanticStatus;
 use crate::text::printed_command;
 use crate::workspace::{Work, Workspace};
@@ -93,17 +93,8 @@ fn stale_entries(workspace: &Workspace, live: &Catalog) -> Vec<Problem> {
     let mut named: Vec<(String, Head)> = Vec::new();
     visit_naming(live, workspace.now(), |row, head| named.push((live.path(row), head.to_head())));
     let verdicts = staleness(workspace, &named.iter().map(|(path, head)| (path.as_str(), head)).collect::<Vec<_>>());
-    let since = |commit: &str, path: &str, what| {
-        format!("unverified since {}: `{path}`, which it names, {what} since it was written", short_commit(commit))
-    };
     let problem = |((path, _), stale): (&(String, Head), Option<Staleness>)| {
-        let message = match stale? {
-            Staleness::Gone { commit, path } => since(&commit, &path, "is gone"),
-            Staleness::Rewritten { commit, path } => since(&commit, &path, "has changed much"),
-            Staleness::Changed { name, path } => {
-                format!("unverified: `{name}` in `{path}` changed after this was written")
-            }
-        };
+        let message = stale?.reason(|text| format!("`{text}`"));
         Some(Problem::notice(display_path(path), "unverified", message, confirmation(path)))
     };
     named.iter().zip(verdicts).filter_map(problem).collect()
@@ -123,22 +114,19 @@ pub(crate) fn check_diff(workspace: &Workspace, range: &str) -> Result<CheckRepo
     let mut lines = SourceLines::new(workspace);
     let (n_naming, touched) = touched(workspace, range, &live)?;
     for (path, change) in touched {
-        let change = match change {
-            Ok(change) => change,
-            Err(file) => {
-                let message = format!("the change of `{file}`, which this entry names, could not be compared");
-                findings.add(Problem::warning(display_path(&path), "not-compared", message, confirmation(&path)));
-                continue;
+        let (code, message) = match change {
+            Ok(Staleness::Gone { path }) => ("touched", format!("the change removes `{path}`, which this entry names")),
+            Ok(Staleness::Rewritten { path }) => {
+                ("touched", format!("the change rewrites `{path}`, which this entry names"))
+            }
+            Ok(Staleness::Changed { name, path }) => {
+                ("touched", format!("the change touches `{name}` in `{path}`, which this entry names"))
+            }
+            Err(path) => {
+                ("not-compared", format!("the change of `{path}`, which this entry names, could not be compared"))
             }
         };
-        let message = match change {
-            Staleness::Gone { path, .. } => format!("the change removes `{path}`, which this entry names"),
-            Staleness::Rewritten { path, .. } => format!("the change rewrites `{path}`, which this entry names"),
-            Staleness::Changed { name, path } => {
-                format!("the change touches `{name}` in `{path}`, which this entry names")
-            }
-        };
-        findings.add(Problem::warning(display_path(&path), "touched", message, confirmation(&path)));
+        findings.add(Problem::warning(display_path(&path), code, message, confirmation(&path)));
     }
     findings.for_each(|problem| lines.locate(problem));
     let (problems, total) = findings.finish();

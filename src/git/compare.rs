@@ -4,27 +4,23 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use super::call::GitCall;
-use super::log::BIG_FILE;
 use super::{ObjectName, WorkTree, names};
 use crate::error::{Error, Result};
 
-/// How many places are looked up at once, and the limits of the content that is asked for at once and in all, in bytes.
-const AT_ONCE: usize = 10_000;
-const MAX_TEXTS: u64 = 16 * 1024 * 1024;
-const MAX_ALL: u64 = 64 * 1024 * 1024;
+/// The limit of the content that is read, in bytes.
+const MAX_TEXTS: u64 = 64 * 1024 * 1024;
 /// The most bytes that git prints about an object beside its content.
 const MAX_HEAD: u64 = 128;
 /// The limit of a list of changed files, in bytes: tens of thousands.
 const MAX_CHANGES: u64 = 8 * 1024 * 1024;
 /// Longer files are not read: they are generated.
 pub(crate) const MAX_TEXT: usize = 256 * 1024;
-/// How long git may take where an answer is shown without it.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// How long git may take where an answer is shown without it: a history can be crafted to be endless.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(1);
 /// How long a call may take whose answer nothing replaces.
 const LONG: Duration = Duration::from_secs(30);
 /// How two states are compared: independently of settings, and without running a program.
-const COMPARED: [&str; 9] =
-    ["-r", "-z", "-M", "-l1000", "--raw", "--numstat", "--no-ext-diff", "--no-textconv", "--no-color"];
+const COMPARED: [&str; 7] = ["-r", "-z", "-M", "-l1000", "--raw", "--no-ext-diff", "--no-textconv"];
 /// How the renames of commits are found.
 const RENAMED: [&str; 10] = [
     "diff-tree",
@@ -58,8 +54,6 @@ pub(crate) struct FileDiff {
     pub path: String,
     /// Its path in the later one; `None` if it is gone.
     pub now: Option<String>,
-    /// How many lines were added and removed; 0 if it is not text, or too large.
-    pub lines: u64,
 }
 
 /// A file that a commit renamed. Paths are those of [`WorkTree::touches`].
@@ -92,17 +86,25 @@ pub(crate) enum FileContent {
     Text(String),
 }
 
+impl FileContent {
+    pub(crate) fn new(bytes: &[u8]) -> FileContent {
+        if bytes.contains(&0) {
+            return FileContent::NoText;
+        }
+        FileContent::Text(String::from_utf8_lossy(bytes).into_owned())
+    }
+
+    /// Returns the text, if it was read.
+    pub(crate) fn text(&self) -> Option<&str> {
+        if let FileContent::Text(text) = self { Some(text) } else { None }
+    }
+}
+
 impl FileContents<'_> {
     /// Returns the object id and the content at a place that was asked for.
     pub(crate) fn get(&self, commit: &str, path: &str) -> (&str, &FileContent) {
         let id = self.ids.get(commit).and_then(|of| of.get(path)).map_or("", String::as_str);
         (id, self.contents.get(id).unwrap_or(&FileContent::Unread))
-    }
-
-    /// Returns the object id and the text at a place, if it was read.
-    pub(crate) fn text(&self, commit: &str, path: &str) -> Option<(&str, &str)> {
-        let (id, content) = self.get(commit, path);
-        if let FileContent::Text(text) = content { Some((id, text)) } else { None }
     }
 }
 
@@ -149,13 +151,12 @@ impl WorkTree {
     ///
     /// [`Error::Git`] when `git` does not answer, or lists too many files.
     pub(crate) fn diff(&self, range: &DiffRange) -> Result<Vec<FileDiff>> {
-        let big = BIG_FILE.to_owned();
         let call = if let Some(to) = &range.to {
-            GitCall::within(self, &[big], &["diff-tree"]).words(&COMPARED).value(&range.from).value(to)
+            self.call(&["diff-tree"]).words(&COMPARED).value(&range.from).value(to)
         } else {
             // Threads that look at all files of the index would look at the memory's, too.
             let alone = "core.preloadIndex=false".to_owned();
-            let settings = [self.index_settings()?.0, vec![big, alone]].concat();
+            let settings = [self.index_settings()?.0, vec![alone]].concat();
             GitCall::within(self, &settings, &["diff-index", "--ignore-submodules"]).words(&COMPARED).value(&range.from)
         };
         // To compare the entries would take longer than all the rest.
@@ -164,30 +165,16 @@ impl WorkTree {
         let answer = call.magic().paths(project.into_iter().chain(memory)).limit(MAX_CHANGES).ask_all()?;
         let records: Vec<String> = names(&answer).collect();
         let mut records = records.iter().map(String::as_str);
-        let (mut found, mut lines) = (Vec::new(), HashMap::new());
+        let mut found = Vec::new();
         while let Some(record) = records.next() {
-            if let Some(raw) = record.strip_prefix(':') {
-                // Links and submodules have no lines: a file that becomes one is gone.
-                let mut modes = raw.splitn(3, ' ').map(|mode| mode.starts_with("100"));
-                let (was_file, is_file) = (modes.next() == Some(true), modes.next() == Some(true));
-                let Some(path) = records.next() else { break };
-                let now = if raw.contains(" R") { records.next() } else { Some(path) };
-                let now = now.filter(|_| is_file).and_then(|path| self.in_project(path));
-                let Some(path) = self.in_project(path).filter(|_| was_file) else { continue };
-                found.push(FileDiff { path: path.to_owned(), now: now.map(str::to_owned), lines: 0 });
-            } else if let [added, removed, path] = record.splitn(3, '\t').collect::<Vec<_>>()[..] {
-                // The two paths of a renamed file follow.
-                let path = if path.is_empty() {
-                    records.next().zip(records.next()).map_or("", |(path, _)| path)
-                } else {
-                    path
-                };
-                let count = |text: &str| text.parse::<u64>().unwrap_or(0);
-                lines.insert(self.in_project(path).unwrap_or_default(), count(added).saturating_add(count(removed)));
-            }
-        }
-        for file in &mut found {
-            file.lines = lines.get(file.path.as_str()).copied().unwrap_or(0);
+            // Links and submodules have no lines: a file that becomes one is gone.
+            let mut modes = record.trim_start_matches(':').splitn(3, ' ').map(|mode| mode.starts_with("100"));
+            let (was_file, is_file) = (modes.next() == Some(true), modes.next() == Some(true));
+            let Some(path) = records.next() else { break };
+            let now = if record.contains(" R") { records.next() } else { Some(path) };
+            let now = now.filter(|_| is_file).and_then(|path| self.in_project(path));
+            let Some(path) = self.in_project(path).filter(|_| was_file) else { continue };
+            found.push(FileDiff { path: path.to_owned(), now: now.map(str::to_owned) });
         }
         Ok(found)
     }
@@ -213,17 +200,13 @@ impl WorkTree {
         self.name_of(bytes).as_str().to_owned()
     }
 
-    /// Returns the files that these commits renamed.
+    /// Returns the files that these commits, one a line, renamed, each in its order.
     ///
     /// # Errors
     ///
-    /// [`Error::Git`] when `git` does not answer.
-    pub(crate) fn renames(&self, mut commits: Vec<&str>) -> Result<Vec<FileRename>> {
-        commits.sort_unstable();
-        commits.dedup();
-        // Git leaves out a line without an end.
-        let input: String = commits.iter().flat_map(|commit| [commit, "\n"]).collect();
-        let answer = self.call(&RENAMED).input(input.as_bytes()).patience(PATIENCE).takes_part().ask()?;
+    /// [`Error::Git`] when `git` does not answer in this time.
+    pub(crate) fn renames(&self, commits: &str, patience: Duration) -> Result<Vec<FileRename>> {
+        let answer = self.call(&RENAMED).input(commits.as_bytes()).patience(patience).takes_part().ask()?;
         let records: Vec<String> = names(&answer.output).collect();
         let mut records = records.iter().map(String::as_str);
         let (mut commit, mut found) = ("", Vec::new());
@@ -257,15 +240,9 @@ impl WorkTree {
         // The commit of an earlier call may be gone.
         let after = ObjectName::parse(since).and_then(|_| newest().value(&format!("^{since}")).ask_all());
         let commits = after.or_else(|_| newest().ask_all())?;
-        let call = self.call(&RENAMED).word("--no-commit-id").input(&commits);
         // A partial clone lacks the content of some files. Its renames are unknown, and asking again would not help.
-        let answer = call.patience(patience).takes_part().ask().map(|answer| answer.output).unwrap_or_default();
-        let records: Vec<String> = names(&answer).collect();
-        // Each is a status and two paths.
-        let renames = records.chunks_exact(3).filter_map(|records| {
-            Some((self.in_project(&records[1])?.to_owned(), self.in_project(&records[2])?.to_owned()))
-        });
-        Ok((head, renames.collect()))
+        let renames = self.renames(&String::from_utf8_lossy(&commits), patience).unwrap_or_default();
+        Ok((head, renames.into_iter().map(|renamed| (renamed.from, renamed.to)).collect()))
     }
 
     /// Returns what commits have at paths of the project: `HEAD`, or the id of a commit, and a path; or the id of a file, and
@@ -274,44 +251,11 @@ impl WorkTree {
     pub(crate) fn contents<'a>(&self, mut places: Vec<Place<'a>>, waits: bool) -> FileContents<'a> {
         places.sort_unstable();
         places.dedup();
-        let (mut found, mut sizes) = (FileContents::default(), HashMap::new());
-        for places in places.chunks(AT_ONCE) {
-            let listed = self.listed_places(places, waits).unwrap_or_default();
-            for (place, line) in places.iter().zip(String::from_utf8_lossy(&listed).lines()) {
-                let object = line.split_once(' ').and_then(|(id, rest)| Some((id, rest.split_once(' ')?)));
-                let object = object.and_then(|(id, (kind, size))| Some((id, kind, size.parse::<u64>().ok()?)));
-                if let Some((id, kind, size)) = object {
-                    found.ids.entry(place.0).or_default().insert(place.1, id.to_owned());
-                    let is_read = kind == "blob" && size <= MAX_TEXT as u64;
-                    sizes.extend(is_read.then(|| (id.to_owned(), size)));
-                    if kind != "blob" {
-                        found.contents.insert(id.to_owned(), FileContent::NoText);
-                    }
-                }
-            }
-        }
-        let mut sizes: Vec<(u64, String)> = sizes.into_iter().map(|(id, size)| (size, id)).collect();
-        sizes.sort_unstable();
-        let (mut rest, mut left) = (&sizes[..], MAX_ALL);
-        while !rest.is_empty() {
-            let mut limit = 0;
-            let fits = |(size, _): &&(u64, String)| {
-                limit += size + MAX_HEAD;
-                limit <= left.min(MAX_TEXTS)
-            };
-            let (some, others) = rest.split_at(rest.iter().take_while(fits).count());
-            let answer = if some.is_empty() { None } else { self.printed(some, waits).ok() };
-            let Some(answer) = answer else { break };
-            left = left.saturating_sub(answer.len() as u64);
-            let mut answer = &answer[..];
-            found.contents.extend(some.iter().map(|(_, id)| (id.clone(), next_content(&mut answer))));
-            rest = others;
-        }
-        found
-    }
-
-    /// Returns git's lines about what is at these places.
-    fn listed_places(&self, places: &[Place<'_>], waits: bool) -> Result<Vec<u8>> {
+        let patience = if waits { LONG } else { PATIENCE };
+        let ask = |how: &'static str, input: &str, limit| {
+            let call = self.call(&["cat-file", "--buffer"]).word(how).input(input.as_bytes());
+            call.limit(limit).patience(patience).ask_all().unwrap_or_default()
+        };
         let project = self.project().unwrap_or_default();
         // Git reads one place a line.
         let place = |(commit, path): &Place<'_>| match *path {
@@ -319,16 +263,35 @@ impl WorkTree {
             path if path.contains('\n') => "-\n".to_owned(),
             path => format!("{commit}:{project}{path}\n"),
         };
-        let input: String = places.iter().map(place).collect();
-        let call = self.call(&["cat-file", "--batch-check", "--buffer"]).input(input.as_bytes());
-        call.limit(MAX_CHANGES).patience(if waits { LONG } else { PATIENCE }).ask_all()
-    }
-
-    fn printed(&self, objects: &[(u64, String)], waits: bool) -> Result<Vec<u8>> {
-        let input: String = objects.iter().flat_map(|(_, id)| [id.as_str(), "\n"]).collect();
-        let call = self.call(&["cat-file", "--batch", "--buffer"]).input(input.as_bytes());
-        let limit = objects.iter().map(|(size, _)| size + MAX_HEAD).sum();
-        call.limit(limit).patience(if waits { LONG } else { PATIENCE }).ask_all()
+        let listed = ask("--batch-check", &places.iter().map(place).collect::<String>(), MAX_CHANGES);
+        let (mut found, mut sizes) = (FileContents::default(), HashMap::new());
+        for (place, line) in places.iter().zip(String::from_utf8_lossy(&listed).lines()) {
+            let object = line.split_once(' ').and_then(|(id, rest)| Some((id, rest.split_once(' ')?)));
+            let object = object.and_then(|(id, (kind, size))| Some((id, kind, size.parse::<u64>().ok()?)));
+            if let Some((id, kind, size)) = object {
+                found.ids.entry(place.0).or_default().insert(place.1, id.to_owned());
+                if kind != "blob" {
+                    found.contents.insert(id.to_owned(), FileContent::NoText);
+                } else if size <= MAX_TEXT as u64 {
+                    sizes.insert(id.to_owned(), size);
+                }
+            }
+        }
+        let mut sizes: Vec<(u64, String)> = sizes.into_iter().map(|(id, size)| (size, id)).collect();
+        sizes.sort_unstable();
+        let mut limit = 0;
+        let fits = |(size, _): &&(u64, String)| {
+            limit += size + MAX_HEAD;
+            limit <= MAX_TEXTS
+        };
+        let read: Vec<&str> = sizes.iter().take_while(fits).map(|(_, id)| id.as_str()).collect();
+        if read.is_empty() {
+            return found;
+        }
+        let answer = ask("--batch", &read.iter().flat_map(|id| [id, "\n"]).collect::<String>(), MAX_TEXTS);
+        let mut answer = &answer[..];
+        found.contents.extend(read.iter().map(|id| ((*id).to_owned(), next_content(&mut answer))));
+        found
     }
 
     /// Returns when a commit was made, in seconds since 1970.
@@ -351,8 +314,5 @@ fn next_content(answer: &mut &[u8]) -> FileContent {
     let Some(size) = size.filter(|size: &usize| *size < answer.len()) else { return FileContent::Unread };
     let (bytes, behind) = answer.split_at(size);
     *answer = &behind[1..];
-    if bytes.contains(&0) {
-        return FileContent::NoText;
-    }
-    FileContent::Text(String::from_utf8_lossy(bytes).into_owned())
+    FileContent::new(bytes)
 }

@@ -3,12 +3,10 @@
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::Read as _;
-use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 
-use super::call::GitCall;
-use super::{WorkTree, names};
+use super::{PATIENCE, WorkTree, names};
 use crate::error::Result;
 
 /// A commit that changed a path.
@@ -22,24 +20,20 @@ pub(crate) struct Touch {
     pub at: i64,
     /// The object id of the file in that commit; only zeros if it is gone.
     pub blob: String,
-    /// How many lines were added and removed; 0 if unknown, for a binary file or where the repository lacks the content
+    /// The path that it had before; unknown where it is not among those asked for, or where the repository lacks the content
     /// of a commit, as a partial clone does.
-    pub lines: u64,
+    pub from: Option<String>,
 }
 
 /// How many of the newest commits are examined.
 const MAX_COMMITS: i64 = 10_000;
 /// The limit of the list of commits at which a shallow history ends, in bytes; the list usually has one.
 const MAX_SHALLOW: u64 = 64 * 1024;
-/// How long each query of the history may take: a history can be crafted to be endless, and entries are shown even if
-/// their files were not checked.
-const PATIENCE: Duration = Duration::from_secs(1);
-/// The size from which the number of changed lines of a file is unknown. To compare two files, git needs a hundred
-/// times their size if each line is one byte.
-pub(super) const BIG_FILE: &str = "core.bigFileThreshold=256k";
+/// The limit of the list of changes, in bytes: tens of thousands.
+const MAX_TOUCHES: u64 = 8 * 1024 * 1024;
 /// How a commit is compared with its parent: independently of settings, and without running a program.
 const COMPARED: [&str; 9] =
-    ["diff-tree", "--stdin", "-r", "-c", "--root", "-z", "--no-renames", "--no-ext-diff", "--no-textconv"];
+    ["diff-tree", "--stdin", "-r", "-c", "--root", "-z", "--raw", "--no-ext-diff", "--no-textconv"];
 
 /// The names of the default branch, in the order in which they are tried.
 const DEFAULT_BRANCHES: [&str; 4] =
@@ -73,8 +67,8 @@ impl WorkTree {
 
     /// Returns the changes to these paths, and to those below them, in commits since `since`, the newest first; if
     /// there are too many, only the newest. Paths are relative to the folder above the given one, which is the project
-    /// of a memory. Of a merge, only files that differ from all of its parents count, without a number of lines: the other
-    /// changes are in the merged commits.
+    /// of a memory. Of a merge, only files that differ from all of its parents count: the other changes are in the
+    /// merged commits.
     ///
     /// # Errors
     ///
@@ -97,74 +91,42 @@ impl WorkTree {
             whole.clone().map(|(at, commit)| (commit, at.parse().unwrap_or_default())).collect();
         let commits: String = whole.flat_map(|(_, commit)| [commit, "\n"]).collect();
         let compared = |how: &[&'static str]| {
-            let call = GitCall::within(self, &[BIG_FILE.to_owned()], &COMPARED).words(how).paths(&paths);
+            let call = self.call(&COMPARED).words(how).paths(&paths).limit(MAX_TOUCHES);
             call.input(commits.as_bytes()).patience(PATIENCE).takes_part().ask()
         };
-        // A partial clone lacks the content of some files, so their lines cannot be counted; their names are in its
-        // trees.
-        let answer = compared(&["--raw", "--numstat"]).or_else(|_| compared(&["--raw"]))?;
+        // A partial clone lacks the content of some files, so git cannot say which are alike; their names are in its trees.
+        let answer = compared(&["-M", "-l100"]).or_else(|_| compared(&["--no-renames"]))?;
         let mut touches: Vec<Touch> = Vec::new();
-        let (mut commit, mut parents) = ("", 0);
+        let mut commit = "";
         let records: Vec<String> = names(&answer.output).collect();
         let mut records = records.iter().map(String::as_str);
         while let Some(record) = records.next() {
-            if record.starts_with(':') {
-                // The modes and the ids of all parents come before those of the commit.
-                let raw = record.trim_start_matches(':');
-                parents = record.len() - raw.len();
-                let blob = raw.split(' ').nth(2 * parents + 1).unwrap_or_default();
-                let path = records.next().unwrap_or_default();
-                let (Some(path), Some(at)) = (self.in_project(path), times.get(commit)) else { continue };
-                let (path, commit, blob) = (path.to_owned(), commit.to_owned(), blob.to_owned());
-                touches.push(Touch { path, commit, at: *at, blob, lines: 0 });
-            } else if let [added, removed, path] = record.splitn(3, '\t').collect::<Vec<_>>()[..] {
-                let count = |text: &str| text.parse::<u64>().unwrap_or(0);
-                // The lines of a commit's files come after all of its files.
-                let of_commit = touches.iter_mut().rev().take_while(|touch| touch.commit == commit && parents == 1);
-                let path = self.in_project(path);
-                for touch in of_commit.filter(|touch| Some(touch.path.as_str()) == path) {
-                    touch.lines = count(added).saturating_add(count(removed));
-                }
-            } else {
+            if !record.starts_with(':') {
                 commit = record;
+                continue;
             }
+            // The modes and the ids of all parents come before those of the commit.
+            let raw = record.trim_start_matches(':');
+            let parents = record.len() - raw.len();
+            let mut fields = raw.split(' ').skip(2 * parents + 1);
+            let (blob, is_renamed) = (
+                fields.next().unwrap_or_default(),
+                fields.next().is_some_and(|of| parents == 1 && of.starts_with('R')),
+            );
+            let from = if is_renamed { records.next().and_then(|path| self.in_project(path)) } else { None };
+            let path = records.next().and_then(|path| self.in_project(path));
+            let (Some(path), Some(at)) = (path, times.get(commit)) else { continue };
+            let touch = |path: &str, blob: &str, from: Option<&str>| Touch {
+                path: path.to_owned(),
+                commit: commit.to_owned(),
+                at: *at,
+                blob: blob.to_owned(),
+                from: from.map(str::to_owned),
+            };
+            touches.extend(from.map(|from| touch(from, &"0".repeat(blob.len()), None)));
+            touches.push(touch(path, blob, from));
         }
         Ok(touches)
-    }
-
-    /// Returns the number of lines of each path that is a tracked text file. Paths are those of [`WorkTree::touches`].
-    ///
-    /// # Errors
-    ///
-    /// Those of [`WorkTree::touches`].
-    pub(crate) fn line_counts(&self, paths: &[&str]) -> Result<Vec<(String, u64)>> {
-        let paths = self.of_project(paths);
-        if paths.is_empty() {
-            return Ok(Vec::new());
-        }
-        // No setting may add colours, line numbers, or the files of submodules.
-        let words = [
-            "grep",
-            "--count",
-            "-z",
-            "-I",
-            "--no-color",
-            "--no-line-number",
-            "--no-column",
-            "--no-textconv",
-            "--no-recurse-submodules",
-            "--full-name",
-            "-e",
-            "",
-        ];
-        // 1 means that none of them has any lines.
-        let answer = self.read(&words).paths(&paths).good(&[0, 1]).patience(PATIENCE).ask()?;
-        let text = String::from_utf8_lossy(&answer.output).into_owned();
-        let count = |line: &str| {
-            let (path, count) = line.split_once('\0')?;
-            Some((self.in_project(path)?.to_owned(), count.parse().ok()?))
-        };
-        Ok(text.split_terminator('\n').filter_map(count).collect())
     }
 
     /// Returns the ids of the commits, one per line, at which the history of a shallow clone ends.
@@ -236,26 +198,24 @@ mod tests {
         fs::remove_file(root.join("project/src/a b.rs")).unwrap();
         commit(root, "2026-01-05T00:00:00Z");
         let Lookup::Found(tree) = WorkTree::find(&root.join("project/.ralph")) else { panic!("no work tree") };
-        let touches = |paths: &[&str], since: &str| -> Vec<(String, i64, u64)> {
+        let touches = |paths: &[&str], since: &str| -> Vec<(String, i64)> {
             let touches = tree.touches(paths, parse_time(since).unwrap()).unwrap();
-            touches.into_iter().map(|touch| (touch.path, touch.at, touch.lines)).collect()
+            touches.into_iter().map(|touch| (touch.path, touch.at)).collect()
         };
         let at = |day: &str| parse_time(day).unwrap().timestamp();
         assert_eq!(
             touches(&["src", "binary"], "2026-01-02"),
             [
-                ("src/a b.rs".into(), at("2026-01-05"), 3),
-                ("binary".into(), at("2026-01-03"), 0),
-                ("src/a b.rs".into(), at("2026-01-03"), 2),
-                ("src/sub/c.rs".into(), at("2026-01-03"), 3),
+                ("src/a b.rs".into(), at("2026-01-05")),
+                ("binary".into(), at("2026-01-03")),
+                ("src/a b.rs".into(), at("2026-01-03")),
+                ("src/sub/c.rs".into(), at("2026-01-03")),
             ]
         );
-        assert_eq!(touches(&["src/a b.rs"], "2026-01-04"), [("src/a b.rs".into(), at("2026-01-05"), 3)]);
+        assert_eq!(touches(&["src/a b.rs"], "2026-01-04"), [("src/a b.rs".into(), at("2026-01-05"))]);
         assert_eq!(touches(&["no/such", "src/*"], "2025-01-01"), []);
         assert_eq!(touches(&[], "2025-01-01"), []);
         let head = git(root, &["rev-parse", "HEAD"]);
         assert_eq!(tree.touches(&["src"], parse_time("2026-01-04").unwrap()).unwrap()[0].commit, head);
-        assert_eq!(tree.line_counts(&["src", "binary", "no"]).unwrap(), [("src/sub/c.rs".to_owned(), 2)]);
-        assert_eq!(tree.line_counts(&["no"]).unwrap(), []);
     }
 }

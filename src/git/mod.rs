@@ -27,7 +27,7 @@ use call::{GitCall, index_settings};
 use object::{ObjectName, SHA1, SHA256};
 
 pub(crate) use busy::Repository;
-pub(crate) use compare::{DiffRange, FileContent, FileContents, FileDiff, FileRename, MAX_TEXT, Place};
+pub(crate) use compare::{DiffRange, FileContent, FileContents, FileDiff, MAX_TEXT, PATIENCE, Place};
 pub(crate) use log::Touch;
 
 /// The limit of a list of all files of a project, in bytes.

@@ -5,8 +5,8 @@ use std::collections::{HashMap, HashSet};
 
 use chrono::{DateTime, Utc};
 
-use super::code_names::{NamedLines, SourceCode, names};
-use super::staleness::{ENTRIES, Staleness, decisive, is_rewritten, is_text_of, later_paths};
+use super::code_names::{ChangedLines, Staleness, names};
+use super::staleness::{ENTRIES, decisive, is_text_of, later_paths, touches_of};
 use crate::entry::path::{MEMORY_FOLDER, display_path, is_project_path, without_extension};
 use crate::entry::{Head, said};
 use crate::error::{Error, Result};
@@ -16,9 +16,6 @@ use crate::search::retrieve::superseded;
 use crate::store::Folder;
 use crate::text::nfc;
 use crate::workspace::{Work, Workspace};
-
-/// An entry's path, the beginning of its head, and the files of the change that it names.
-type NamingEntry<'diff> = (String, Head, Vec<&'diff FileDiff>);
 
 /// An entry that names files of the change.
 struct ConcernedEntry<'diff> {
@@ -45,13 +42,11 @@ pub(crate) fn touched(
     let tree = work_tree(workspace)?;
     let range = tree.range(range)?;
     let diff = tree.diff(&range)?;
-    let (n_naming, named) = naming(workspace, &tree, live, &diff);
-    if named.is_empty() {
+    let (n_naming, concerned) = naming(workspace, &tree, live, &diff);
+    if concerned.is_empty() {
         return Ok((n_naming, Vec::new()));
     }
-    let known = KnownEntries::of(&tree, &range, live, &named)?;
-    let concerned: Vec<ConcernedEntry<'_>> =
-        named.into_iter().filter_map(|entry| concerned(workspace, &tree, entry)).collect();
+    let known = KnownEntries::of(&tree, &range, live, &concerned)?;
     let mut places: Vec<(&str, &str)> = concerned.iter().flat_map(|entry| known.others(entry)).collect();
     for file in concerned.iter().flat_map(|entry| &entry.files) {
         places.push((&range.from, &file.path));
@@ -59,25 +54,51 @@ pub(crate) fn touched(
     }
     let contents = tree.contents(places, true);
     let folder = Folder::open(workspace.root()).ok();
-    let mut code = HashMap::new();
-    let mut found = Vec::new();
+    let (mut compared, mut found) = (HashMap::new(), Vec::new());
     for ConcernedEntry { path, head, files, said, .. } in
         concerned.iter().filter(|entry| known.has_before(entry, &contents))
     {
         let names = names(&format!("{}\n{said}", head.title));
         let changes = files.iter().filter_map(|file| {
-            let Some(path) = file.now.clone() else {
-                return Some(Ok(Staleness::Gone { commit: String::new(), path: file.path.clone() }));
-            };
-            let code = code
+            let Some(path) = &file.now else { return Some(Ok(Staleness::Gone { path: file.path.clone() })) };
+            let old = contents.get(&range.from, &file.path).1;
+            let lines = compared
                 .entry(file.path.as_str())
-                .or_insert_with(|| ChangedCode::read(folder.as_ref(), &range, file, &contents));
-            code.touches(&names, path)
+                .or_insert_with(|| compare(old, &later(folder.as_ref(), &range, path, &contents)));
+            match lines {
+                Ok(lines) => lines.as_ref()?.doubt(&names, path).map(Ok),
+                Err(()) => (!names.is_empty()).then(|| Err(path.clone())),
+            }
         });
         // What is known comes before what is not.
         found.extend(changes.min_by_key(Result::is_err).map(|change| (path.clone(), change)));
     }
     Ok((n_naming, found))
+}
+
+/// Returns what a file has at the end of a range.
+fn later<'a>(
+    project: Option<&Folder>,
+    range: &DiffRange,
+    path: &str,
+    contents: &'a FileContents<'_>,
+) -> Cow<'a, FileContent> {
+    if let Some(to) = &range.to {
+        return Cow::Borrowed(contents.get(to, path).1);
+    }
+    Cow::Owned(match project.map(|project| project.read(path, MAX_TEXT)) {
+        Some(Ok(bytes)) => FileContent::new(&bytes),
+        _ => FileContent::Unread,
+    })
+}
+
+/// Returns the lines that a change takes away, none of a file that is not text; an error if it could not be read.
+fn compare<'a>(old: &'a FileContent, new: &FileContent) -> Result<Option<ChangedLines<'a>>, ()> {
+    match (old, new) {
+        (FileContent::NoText, _) | (_, FileContent::NoText) => Ok(None),
+        (FileContent::Text(old), FileContent::Text(new)) => Ok(Some(ChangedLines::new(old, new))),
+        _ => Err(()),
+    }
 }
 
 /// Calls `visit` with the live entries in use that name files. Superseded and expired entries are in no context, so they need
@@ -102,18 +123,14 @@ fn naming<'diff>(
     tree: &WorkTree,
     live: &Catalog,
     diff: &'diff [FileDiff],
-) -> (usize, Vec<NamingEntry<'diff>>) {
+) -> (usize, Vec<ConcernedEntry<'diff>>) {
     // An entry may write the letters of a name in another form than git.
     let mut of_path: HashMap<Cow<'_, str>, &FileDiff> = diff.iter().map(|file| (nfc(&file.path), file)).collect();
-    let (mut n_naming, mut named, mut oldest) = (0, Vec::new(), None);
+    let (mut n_naming, mut oldest) = (0, None);
     let mut is_gone: HashMap<String, bool> = HashMap::new();
-    visit_naming(live, workspace.now(), |row, head| {
+    visit_naming(live, workspace.now(), |_, head| {
         n_naming += 1;
-        if diff.is_empty() {
-            return;
-        }
-        named.extend(naming_any(live, row, head, &of_path));
-        for path in files_of(head) {
+        for path in files_of(head).filter(|_| !diff.is_empty()) {
             if !is_gone.contains_key(path) {
                 let is_there = || workspace.root().join(path).symlink_metadata().is_ok();
                 let is_lost = is_project_path(path) && !of_path.contains_key(&nfc(path)) && !is_there();
@@ -125,29 +142,27 @@ fn naming<'diff>(
         }
     });
     // An entry may name a file as it was called before an earlier change.
-    let gone: Vec<&str> = is_gone.iter().filter(|(_, is_gone)| **is_gone).map(|(path, _)| path.as_str()).collect();
-    let later = oldest.map_or_else(HashMap::new, |oldest| later_paths(workspace, tree, &gone, oldest));
-    let n_changed = of_path.len();
-    for (path, names) in &later {
-        let file = names.iter().find_map(|name| of_path.get(&nfc(name)).copied());
-        of_path.extend(file.map(|file| (nfc(path), file)));
+    if let Some(oldest) = oldest {
+        let gone: Vec<&str> = is_gone.iter().filter(|(_, is_gone)| **is_gone).map(|(path, _)| path.as_str()).collect();
+        let touches = touches_of(tree, &gone, oldest);
+        for (path, names) in later_paths(workspace, tree, gone, &touches, oldest) {
+            let file = names.iter().find_map(|name| of_path.get(&nfc(name)).copied());
+            of_path.extend(file.map(|file| (nfc(&path).into_owned().into(), file)));
+        }
     }
-    if of_path.len() > n_changed {
-        named.clear();
-        visit_naming(live, workspace.now(), |row, head| named.extend(naming_any(live, row, head, &of_path)));
-    }
-    (n_naming, named)
-}
-
-/// Returns an entry with those of the changed files that it names, if it names any.
-fn naming_any<'diff>(
-    live: &Catalog,
-    row: RowId,
-    head: &HeadStart<'_>,
-    of_path: &HashMap<Cow<'_, str>, &'diff FileDiff>,
-) -> Option<NamingEntry<'diff>> {
-    let files: Vec<&FileDiff> = files_of(head).filter_map(|path| of_path.get(&nfc(path)).copied()).collect();
-    (!files.is_empty()).then(|| (live.path(row), head.to_head(), files))
+    let mut named = Vec::new();
+    visit_naming(live, workspace.now(), |row, head| {
+        let files: Vec<&FileDiff> = files_of(head).filter_map(|path| of_path.get(&nfc(path)).copied()).collect();
+        if !files.is_empty() {
+            named.push((live.path(row), head.to_head(), files));
+        }
+    });
+    let concerned = named.into_iter().filter_map(|(path, head, files)| {
+        let bytes = workspace.read_bytes(&path).ok()?;
+        let (said, blob) = (said(&path, &bytes), tree.object_id(&bytes));
+        Some(ConcernedEntry { path, head, files, said, blob })
+    });
+    (n_naming, concerned.collect())
 }
 
 fn work_tree(workspace: &Workspace) -> Result<WorkTree> {
@@ -158,16 +173,6 @@ fn work_tree(workspace: &Workspace) -> Result<WorkTree> {
         Lookup::NoWorkTree => Err(refused("the memory is not in a work tree")),
         Lookup::Refused(reason) => Err(refused(&reason)),
     }
-}
-
-fn concerned<'diff>(
-    workspace: &Workspace,
-    tree: &WorkTree,
-    (path, head, files): NamingEntry<'diff>,
-) -> Option<ConcernedEntry<'diff>> {
-    let bytes = workspace.read_bytes(&path).ok()?;
-    let (said, blob) = (said(&path, &bytes), tree.object_id(&bytes));
-    Some(ConcernedEntry { path, head, files, said, blob })
 }
 
 /// The entries that git knows at the ends of a range.
@@ -184,9 +189,9 @@ struct KnownEntries {
 }
 
 impl KnownEntries {
-    fn of(tree: &WorkTree, range: &DiffRange, live: &Catalog, named: &[NamingEntry<'_>]) -> Result<KnownEntries> {
+    fn of(tree: &WorkTree, range: &DiffRange, live: &Catalog, named: &[ConcernedEntry<'_>]) -> Result<KnownEntries> {
         let before = tree.listed(&range.from, ENTRIES)?;
-        if named.iter().all(|(path, ..)| before.contains_key(&display_path(path))) {
+        if named.iter().all(|entry| before.contains_key(&display_path(&entry.path))) {
             return Ok(KnownEntries { before, ..KnownEntries::default() });
         }
         let is_gone = |path: &str| {
@@ -220,59 +225,5 @@ impl KnownEntries {
         let is_unknown = !self.before.contains_key(&path) && !self.after.contains_key(&path);
         let is_older = || entry.head.recency().is_none_or(|at| at.timestamp() <= self.since);
         self.blobs(entry).iter().any(is_it) || is_unknown && is_older()
-    }
-}
-
-/// A changed file, before and after the change.
-struct ChangedCode {
-    old: SourceCode,
-    new: SourceCode,
-    is_rewritten: bool,
-}
-
-/// What could be read of a changed file.
-enum CodeChange {
-    Read(ChangedCode),
-    NoText,
-    /// It is too large, or git did not print it.
-    Unread,
-}
-
-impl CodeChange {
-    /// Returns how it touches an entry with these names, or the path if that is unknown.
-    fn touches(&self, names: &[String], path: String) -> Option<Result<Staleness, String>> {
-        match self {
-            CodeChange::NoText => None,
-            CodeChange::Unread => (!names.is_empty()).then_some(Err(path)),
-            CodeChange::Read(ChangedCode { old, new, is_rewritten }) => match old.changed(names, new) {
-                NamedLines::Changed(name) => Some(Ok(Staleness::Changed { name, path })),
-                NamedLines::Nowhere if *is_rewritten => Some(Ok(Staleness::Rewritten { commit: String::new(), path })),
-                NamedLines::Nowhere | NamedLines::Same => None,
-            },
-        }
-    }
-}
-
-impl ChangedCode {
-    fn read(project: Option<&Folder>, range: &DiffRange, file: &FileDiff, contents: &FileContents<'_>) -> CodeChange {
-        let now = file.now.as_deref().unwrap_or_default();
-        let old = contents.get(&range.from, &file.path).1;
-        let new = match &range.to {
-            Some(to) => contents.get(to, now).1.clone(),
-            None => match project.map(|project| project.read(now, MAX_TEXT)) {
-                Some(Ok(bytes)) if bytes.contains(&0) => FileContent::NoText,
-                Some(Ok(bytes)) => FileContent::Text(String::from_utf8_lossy(&bytes).into_owned()),
-                _ => FileContent::Unread,
-            },
-        };
-        match (old, &new) {
-            (FileContent::NoText, _) | (_, FileContent::NoText) => CodeChange::NoText,
-            (FileContent::Text(old), FileContent::Text(new)) => CodeChange::Read(ChangedCode {
-                is_rewritten: is_rewritten(file.lines, new.lines().count() as u64),
-                old: SourceCode::new(&file.path, old),
-                new: SourceCode::new(now, new),
-            }),
-            _ => CodeChange::Unread,
-        }
     }
 }

@@ -20,11 +20,16 @@ fn path() -> std::ffi::OsString {
 /// Runs a query of git in a folder, without settings.
 #[track_caller]
 fn git(base: &TestBase, folder: &Path, arguments: &[&str]) -> String {
+    git_at(base, folder, arguments, "2026-03-01T00:00:00Z")
+}
+
+#[track_caller]
+fn git_at(base: &TestBase, folder: &Path, arguments: &[&str], at: &str) -> String {
     let mut command = Command::new("git");
     command.args(["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "protocol.file.allow=always"]);
     command.args(arguments).current_dir(folder).env_clear().env("PATH", path()).env("HOME", base.home());
     command.env("GIT_CONFIG_NOSYSTEM", "1").env("GIT_CONFIG_GLOBAL", "/dev/null");
-    command.env("GIT_COMMITTER_DATE", "2026-03-01T00:00:00Z").env("GIT_AUTHOR_DATE", "2026-03-01T00:00:00Z");
+    command.env("GIT_COMMITTER_DATE", at).env("GIT_AUTHOR_DATE", at);
     let output = command.output().unwrap();
     assert!(output.status.success(), "{arguments:?} {output:?}");
     String::from_utf8(output.stdout).unwrap().trim().to_owned()
@@ -158,15 +163,18 @@ fn two_attempts(base: &TestBase) -> (Vec<Value>, Value) {
     (trees, checked["problems"].clone())
 }
 
-/// Makes a repository in which the first commit adds a file, the second makes another of it.
+/// Makes a repository in which the first commit adds a file, and the second makes another of it after the entry was written.
 fn repository() -> TestBase {
     let base = TestBase::new();
     entry_of_a_file(&base);
     let lines = |from: usize| (from..from + 40).map(|line| line.to_string() + "\n").collect::<String>();
     git(&base, &base.root(), &["init", "--quiet"]);
-    base.write("src/a.rs", lines(0)).write(".gitignore", "/.ralph/\n");
-    git(&base, &base.root(), &["add", "--all"]);
-    git(&base, &base.root(), &["commit", "--quiet", "--message", "m"]);
+    base.write(".gitignore", "/.ralph/\n");
+    for (from, at) in [(0, "2026-01-01T00:00:00Z"), (40, "2026-03-01T00:00:00Z")] {
+        base.write("src/a.rs", lines(from));
+        git(&base, &base.root(), &["add", "--all"]);
+        git_at(&base, &base.root(), &["commit", "--quiet", "--message", "m"], at);
+    }
     base
 }
 

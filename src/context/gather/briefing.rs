@@ -270,7 +270,7 @@ pub(super) fn gone_file(workspace: &Workspace, files: &[String]) -> Option<Stale
             && std::fs::symlink_metadata(workspace.root().join(file))
                 .is_err_and(|error| error.kind() == ErrorKind::NotFound)
     };
-    files.iter().find(is_gone).map(|path| Staleness::Gone { commit: String::new(), path: path.clone() })
+    files.iter().find(is_gone).map(|path| Staleness::Gone { path: path.clone() })
 }
 
 /// Returns the tasks that failed last and are not done, most recent first, each with its last failure, and then the

@@ -29,7 +29,7 @@ use crate::journal::history::{AttemptSummary, RunRecord, TaskRecord, success_aft
 use crate::journal::{self, check_name};
 use crate::knowledge::dedup::{content_words, is_similar_task};
 use crate::knowledge::queries::{LayeredQuery, hits};
-use crate::knowledge::{Staleness, staleness};
+use crate::knowledge::staleness;
 use crate::search::retrieve::{Hit, MAX_CANDIDATES, Meaning, Query, in_order, is_told, with_people};
 use crate::search::semantic::SemanticMemory;
 use crate::workspace::{View, Workspace};
@@ -52,9 +52,6 @@ const RELEVANT_SHARE: f64 = 0.3;
 const LEAST_WORDS: usize = 2;
 /// One word is enough if it has this share of the task's weight: a short task has no more words to share.
 const LEAST_SHARE: f64 = 1.0 / 3.0;
-
-/// The factor for the score of an entry that may be outdated.
-const UNVERIFIED_SHARE: f64 = 0.5;
 
 /// The most words of one entry's body in a context.
 const BODY_WORDS: usize = 500;
@@ -321,8 +318,7 @@ fn matches(
     Ok(TaskMatches { learnings, knowledge, events, attempts, similar: similar.into_iter().collect(), problems })
 }
 
-/// Returns the learnings and the plain knowledge among the hits; what layers know is plain. Entries that may be outdated come
-/// last.
+/// Returns the learnings and the plain knowledge among the hits; what layers know is plain.
 fn references(workspace: &Workspace, layers: &LayeredQuery, hits: Vec<Hit>) -> (Vec<Reference>, Vec<Reference>) {
     let read_hit = |hit: Hit| {
         let path = hit.entry.path.as_relative();
@@ -330,21 +326,13 @@ fn references(workspace: &Workspace, layers: &LayeredQuery, hits: Vec<Hit>) -> (
         Some((hit, entry))
     };
     let found: Vec<(Hit, Entry)> = hits.into_iter().filter_map(read_hit).collect();
+    let found = with_people(found, |(hit, _)| Some(hit.entry.source.is_person()));
+    // Git is not asked in other projects.
     let heads = found.iter().filter(|(hit, _)| hit.entry.layer.is_none());
     let heads = heads.map(|(hit, entry)| (hit.entry.path.as_relative(), &entry.head));
     let mut stale = staleness(workspace, &heads.collect::<Vec<_>>()).into_iter();
-    let mut found: Vec<(Hit, (Entry, Option<Staleness>))> = found
-        .into_iter()
-        .map(|(hit, entry)| {
-            // Git is not asked in other projects.
-            let staleness = if hit.entry.layer.is_none() { stale.next().flatten() } else { None };
-            (hit, (entry, staleness))
-        })
-        .collect();
-    doubt(&mut found, |(_, staleness)| staleness.is_some());
-    let found = with_people(found, |(hit, _)| Some(hit.entry.source.is_person()));
     let (mut learnings, mut knowledge) = (Vec::new(), Vec::new());
-    for (hit, (entry, staleness)) in found {
+    for (hit, entry) in found {
         let is_learning = class(entry.head.category.as_deref()) == Class::Learning && hit.entry.layer.is_none();
         let reference = Reference {
             id: hit.entry.id,
@@ -353,7 +341,7 @@ fn references(workspace: &Workspace, layers: &LayeredQuery, hits: Vec<Hit>) -> (
             tags: hit.entry.tags,
             contradicts: hit.contradicts,
             category: entry.head.category,
-            unverified: staleness,
+            unverified: if hit.entry.layer.is_none() { stale.next().flatten() } else { None },
         };
         if is_learning { learnings.push(reference) } else { knowledge.push(reference) }
     }
@@ -402,11 +390,4 @@ fn relevant(hits: Vec<Hit>) -> Vec<Hit> {
     let best = hits.first().map_or(0.0, |hit| hit.score);
     let is_about = |hit: &Hit| hit.evidence.words >= LEAST_WORDS || hit.evidence.share >= LEAST_SHARE;
     hits.into_iter().filter(|hit| hit.score >= best * RELEVANT_SHARE && is_about(hit)).collect()
-}
-
-/// Moves entries that may be outdated back as far as their reduced score requires; `unverified` identifies these
-/// entries.
-fn doubt<T>(scored: &mut [(Hit, T)], unverified: impl Fn(&T) -> bool) {
-    let score = |(hit, other): &(Hit, T)| if unverified(other) { hit.score * UNVERIFIED_SHARE } else { hit.score };
-    scored.sort_by(|one, other| score(other).total_cmp(&score(one)));
 }

@@ -8,7 +8,7 @@ use pulldown_cmark::{Event, Options, Parser, Tag};
 
 use crate::agent_output::elements::defuse;
 use crate::entry::body;
-use crate::knowledge::{Staleness, short_commit};
+use crate::knowledge::Staleness;
 use crate::text::{for_line, for_terminal, shorten};
 
 /// How much of a commit, a name or a path is shown, in characters.
@@ -36,15 +36,7 @@ pub(super) fn code(text: &str, limit: usize) -> String {
 
 /// Returns why an entry may be outdated.
 pub(super) fn doubt(stale: &Staleness) -> String {
-    let quoted = |text: &str| code(text, DOUBT_CHARACTERS);
-    match stale {
-        Staleness::Changed { name, path } => {
-            format!("unverified: {} in {} changed after this was written", quoted(name), quoted(path))
-        }
-        Staleness::Gone { commit, .. } | Staleness::Rewritten { commit, .. } => {
-            format!("unverified since {}", quoted(short_commit(commit)))
-        }
-    }
+    stale.reason(|text| code(text, DOUBT_CHARACTERS))
 }
 
 /// Returns the list in one line, with at most `most` items, which must be at least one.

@@ -36,7 +36,7 @@ fn hostile() -> impl Strategy<Value = String> {
 fn references(name: &'static str, category: Option<&'static str>) -> impl Strategy<Value = Vec<Reference>> {
     let body = prop_oneof![4 => hostile(), 1 => "One of a few that say the same[ab]?( again)?"];
     let doubt = prop::option::of(prop_oneof![
-        hostile().prop_map(|commit| Staleness::Gone { commit, path: String::new() }),
+        hostile().prop_map(|path| Staleness::Gone { path }),
         (hostile(), hostile()).prop_map(|(name, path)| Staleness::Changed { name, path }),
     ]);
     let one = (hostile(), hostile(), prop::option::of(hostile()), body, any::<bool>(), doubt);
