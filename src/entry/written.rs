@@ -198,9 +198,9 @@ pub(crate) fn names_person(file: &str) -> bool {
     WrittenText::of(file).is_some_and(|text| text.source.is_person())
 }
 
-/// Returns the file of an entry as the text of the agent that wrote the file itself. One whose frontmatter cannot be edited becomes
+/// Returns the file of an entry as the text of the agent that wrote the file itself, over the one `before`. One whose frontmatter cannot be edited becomes
 /// a note that quotes all of it.
-pub(crate) fn by_agent(file: &str) -> String {
+pub(crate) fn by_agent(file: &str, before: Option<&str>) -> String {
     let file = frontmatter::framed(file);
     let note = || format!("---\nsource: agent\n---\n\n{file}");
     let Some(text) = WrittenText::of(&file) else { return note() };
@@ -208,7 +208,8 @@ pub(crate) fn by_agent(file: &str) -> String {
         return file.into_owned();
     }
     let source = Change::Set("source", Source::Agent.as_str().into());
-    let signed = added(&text.fingerprints, text.fingerprints.iter().cloned().chain([text.now]));
+    let before = before.and_then(WrittenText::of).map(|before| before.now);
+    let signed = added(&text.fingerprints, text.fingerprints.iter().cloned().chain(before).chain([text.now]));
     edit::apply(&file, &[source].into_iter().chain(signed).collect::<Vec<_>>()).unwrap_or_else(|_| note())
 }
 

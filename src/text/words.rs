@@ -131,13 +131,15 @@ const NEGATING_PARTS: [&str; 15] =
 /// backticks and brackets around it, count only where nothing else is left.
 pub(crate) fn tokens(text: &str) -> Vec<String> {
     let mut tokens = Vec::new();
-    each_token(text, &mut |token, _, is_first| {
-        let mut folded = String::with_capacity(token.len());
-        // The article, and not the letter.
-        add_folded(if is_first && token == "A" { "a" } else { token }, &mut folded);
-        tokens.push(folded);
-    });
+    each_token(text, &mut |token, _, is_first| tokens.push(folded(token, is_first)));
     tokens
+}
+
+fn folded(token: &str, is_first: bool) -> String {
+    let mut folded = String::with_capacity(token.len());
+    // The article, and not the letter.
+    add_folded(if is_first && token == "A" { "a" } else { token }, &mut folded);
+    folded
 }
 
 /// Returns `text` in the form in which it is compared as a whole: its tokens with a space between them.
@@ -269,10 +271,10 @@ pub(crate) fn event_words(title: &str, body: &str) -> Vec<String> {
 
 pub(crate) fn telling_words(text: &str) -> Vec<String> {
     let mut words = Vec::new();
-    each_token(text, &mut |token, whole, _| {
-        if whole.contains('`') || !FILLERS.contains(&token.to_lowercase().as_str()) {
-            words.extend(tokens(token));
-        }
+    each_token(text, &mut |token, whole, is_first| {
+        words.extend(
+            Some(folded(token, is_first)).filter(|word| whole.contains('`') || !FILLERS.contains(&word.as_str())),
+        );
     });
     words
 }

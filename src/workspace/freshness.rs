@@ -244,10 +244,11 @@ impl Workspace {
         })
     }
 
-    /// Returns the fingerprint of a live file when a call last examined all of them, if one has saved it.
+    /// Returns the fingerprint of a file when a call last examined all of them, if one has saved it.
     pub(crate) fn last_known(&self, path: &str) -> Option<u64> {
-        let committed = self.committed(Area::Live);
-        Catalog::saved_fingerprint(&self.store, Area::Live, committed.as_ref().map(Committed::id), path)
+        let area = if path.starts_with("archive/") { Area::Archive } else { Area::Live };
+        let committed = self.committed(area);
+        Catalog::saved_fingerprint(&self.store, area, committed.as_ref().map(Committed::id), path)
     }
 
     /// Lists the live entries for a call that will write one, and takes the cache lock for it: the commit after the

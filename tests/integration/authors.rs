@@ -326,7 +326,7 @@ fn what_a_person_rejected_comes_back_by_no_door() {
             let edit = base.with(["edit", "other"]).env("GEMINI_CLI", "1").env("EDITOR", editor);
             edit.env("PATH", std::env::var_os("PATH").unwrap()).run().refuses(4, reason);
         };
-        refused(&format!("sed -i 's/^Of .*/{SAID}/; s/^title: .*/title: Database port/' \"$1\""), "rejected");
+        refused(&format!("sed -i 's/^Of .*/{SAID}/; s/^title: .*/title: Database port/' \"$1\""), "said that before");
         refused("sed -i 's/^source: .*/source: human/; s/^Of.*/Of all./' \"$1\"", "a person wrote this");
         base.run(["archive", "--forget", "other"]).says(0, "removed");
         // Nor by a tool that writes the file: it is only proposed, and agents do not find it.
@@ -336,7 +336,7 @@ fn what_a_person_rejected_comes_back_by_no_door() {
             "tool_input": {"file_path": base.at(file)}});
         let _ = hook(&base, "tool", &input);
         assert!(base.read(file).contains("status: \"proposed\""), "{}", base.read(file));
-        let found = by_agent(&base, &["search", SAID, "--json"]).json(0).to_string();
+        let found = by_agent(&base, &["search", SAID, "--json"]).stdout;
         assert!(!found.contains("knowledge/written"), "{name}: {found}");
         base.run(["archive", "--forget", "written"]).says(0, "removed");
         // With one more word it is a proposal, which nobody is told.
