@@ -169,10 +169,12 @@ fn each_token(text: &str, give: &mut dyn FnMut(&str, &str, bool)) {
     }
 }
 
-/// Appends a token in lower case, but for options and for letters that stand alone in it: `-V`, `C++`, `5M`, `%H:%M`. A letter
+/// Appends a token in lower case, but for options, numbers with units, and letters that stand alone in it: `-V`, `5MB`, `C++`, `%H:%M`. A letter
 /// before digits or a hyphened word is part of a name, as in `v2` and `E-mail`.
 pub(crate) fn add_folded(token: &str, folded: &mut String) {
-    if token.starts_with('-') || !token.bytes().any(|byte| byte.is_ascii_uppercase() || !byte.is_ascii()) {
+    if token.starts_with(|first: char| first == '-' || first.is_ascii_digit())
+        || !token.bytes().any(|byte| byte.is_ascii_uppercase() || !byte.is_ascii())
+    {
         folded.push_str(token);
         return;
     }
@@ -301,8 +303,8 @@ mod tests {
         check("(See \"WAL mode\", [here].) …", &["see", "wal", "mode", "here", "…"]);
         check("`save!` save! .env, e.g. ?", &["save!", "save", ".env", "e.g", "?"]);
         check(
-            "C++ c# F -V --No-Cache -1 5M V2 E-mail %H:%M",
-            &["C++", "c#", "F", "-V", "--No-Cache", "-1", "5M", "v2", "e-mail", "%H:%M"],
+            "C++ c# F -V --No-Cache -1 5Mb V2 E-mail %H:%M",
+            &["C++", "c#", "F", "-V", "--No-Cache", "-1", "5Mb", "v2", "e-mail", "%H:%M"],
         );
         check("A lock. A key, plan A", &["a", "lock", "a", "key", "plan", "A"]);
         check("一。二、「三」", &["一", "二", "三"]);
