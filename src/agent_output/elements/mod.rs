@@ -17,6 +17,7 @@ use self::values::Skip;
 use crate::entry::{Difficulty, Outcome};
 
 pub(crate) use self::suggestions::{SuggestedScope, Suggestion};
+pub(crate) use self::tags::in_list;
 
 /// An element with which an agent reports.
 #[derive(Debug, PartialEq, Eq)]
@@ -355,6 +356,28 @@ impl FailureReport {
             (false, true) => "without `why_failed:`".to_owned(),
         })
     }
+}
+
+/// Returns a text without its elements, valid or not, and without the block of suggestions: the journal has them in other
+/// places. An unclosed one stays, like everything else.
+pub(crate) fn without_sigils(text: &str) -> String {
+    let (mut kept, mut done) = (String::with_capacity(text.len()), 0);
+    tokens::scan(text, &mut |element| {
+        if element.content.is_some() {
+            kept.push_str(&text[done..element.place.start]);
+            done = element.place.end;
+        }
+        true
+    });
+    kept.push_str(&text[done..]);
+    let mut lines: Vec<&str> = Vec::new();
+    for line in kept.lines() {
+        // Removed text leaves gaps.
+        if !(line.trim().is_empty() && lines.last().is_none_or(|last| last.trim().is_empty())) {
+            lines.push(line.trim_end());
+        }
+    }
+    lines.join("\n").trim_end().to_owned()
 }
 
 /// Returns `text` with every sigil and every tag of agents' clients turned into plain text: `<` becomes `&lt;` in opening

@@ -13,7 +13,7 @@ pub(super) fn columns(line: &str) -> usize {
 }
 
 /// Returns a line without the white space and the marks of lists that it begins with.
-pub(super) fn in_list(line: &str) -> &str {
+pub(crate) fn in_list(line: &str) -> &str {
     let mut bare = line.trim_start();
     loop {
         let digits = bare.trim_start_matches(|next: char| next.is_ascii_digit());

@@ -410,3 +410,16 @@ proptest! {
         prop_assert_eq!(found, expected, "{}", text);
     }
 }
+
+#[test]
+fn sigils_are_taken_out() {
+    let check = |text: &str, expected: &str| assert_eq!(without_sigils(text), expected, "{text}");
+    check("", "");
+    check("All done. a < b\n", "All done. a < b");
+    check("It works.\n\n<journal>\nNotes\n</journal>\n\n<Task-Done>t-1</TASK-DONE>\n\nBye.", "It works.\n\nBye.");
+    check("<learning category=\"pitfall\" tags=\"a\">x</learning>", "");
+    check("Say <task-done> when <task-donec>x</task-donec>.", "Say <task-done> when <task-donec>x</task-donec>.");
+    check("Ä<journal>ö</journal>ü", "Äü");
+    check("Fine.\n\n## MEMORY_SUGGESTIONS\n```json\n[]\n```\n", "Fine.");
+    check(&"<journal>".repeat(100_000), &"<journal>".repeat(100_000));
+}

@@ -290,7 +290,7 @@ impl<'a> SigilScanner<'a> {
         let closed = self.closing_line(opened + 1, fence)?;
         let content = &self.text[self.lines[opened + 1].start..self.lines[closed].start];
         let line = u32::try_from(at + 1).unwrap_or(u32::MAX);
-        let place = self.lines[at].start..self.lines[closed].start;
+        let place = self.lines[at].start..self.lines[closed].start + self.lines[closed].text.len();
         let (of, attributes) = (&SUGGESTIONS, Vec::new());
         let (content, is_first, is_in_passing) = (Some(content.trim()), true, false);
         each(Element { of, attributes, content, line, is_first, is_in_passing, place });

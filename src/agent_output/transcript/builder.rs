@@ -9,9 +9,10 @@ use super::Transcript;
 use super::ending::{self, Ending};
 use super::event::{Events, start};
 use super::paths::Touched;
-use super::summary::without_sigils;
 use super::tail::Tail;
+use crate::agent_output::elements::{in_list, without_sigils};
 use crate::entry::attempt::{MAX_LIST, MAX_SECTION_BYTES};
+use crate::text::lines::CodeFence;
 use crate::text::secret::redact;
 use crate::text::{cut, floor, one_line};
 
@@ -213,17 +214,11 @@ impl List {
 
 /// Returns the lines of a text outside of fences.
 fn unfenced(text: &str) -> impl Iterator<Item = &str> {
-    let mut fence: Option<char> = None;
+    let mut fence: Option<CodeFence> = None;
     text.lines().filter(move |line| {
-        let bare = line.trim_start();
-        let mark = ['`', '~'].into_iter().find(|mark| bare.chars().take(3).filter(|next| next == mark).count() == 3);
-        match (fence, mark) {
-            (None, Some(mark)) => fence = Some(mark),
-            (Some(open), Some(mark)) if open == mark => fence = None,
-            (None, None) => return true,
-            _ => {}
-        }
-        false
+        let before = fence;
+        fence = before.map_or_else(|| CodeFence::opened_by(line), |open| (!open.is_closed_by(line)).then_some(open));
+        before.is_none() && fence.is_none()
     })
 }
 
@@ -278,7 +273,7 @@ fn headline(text: &str) -> String {
 /// `I have decided` or `We have decided` and `to`, `on`, `against` or `that`. Code fences and quotations do not count. The rule
 /// prefers to miss a decision over finding a wrong one, since decisions go to the journal.
 pub(super) fn decision(line: &str) -> Option<&str> {
-    let line = without_mark(line.trim());
+    let line = in_list(line.trim()).trim_start_matches('#').trim_start();
     let core = line.trim_start_matches(['*', '_']);
     let opened = &line[..line.len() - core.len()];
     let after = |word: &str| {
@@ -300,20 +295,6 @@ pub(super) fn decision(line: &str) -> Option<&str> {
     let rest = who.iter().find_map(|who| after(who))?;
     let is_told = [" to ", " on ", " against ", " that "].iter().any(|word| rest.starts_with(word));
     is_told.then(|| core.trim_end_matches(['*', '_']).trim_end())
-}
-
-/// Returns a line without the mark of a list or a heading.
-fn without_mark(line: &str) -> &str {
-    let hashes = line.trim_start_matches('#');
-    let digits = line.trim_start_matches(|digit: char| digit.is_ascii_digit());
-    let rest = if hashes.len() < line.len() {
-        hashes.strip_prefix(' ')
-    } else if digits.len() < line.len() {
-        digits.strip_prefix(". ").or_else(|| digits.strip_prefix(") "))
-    } else {
-        ["- ", "* ", "+ "].iter().find_map(|mark| line.strip_prefix(mark))
-    };
-    rest.map_or(line, str::trim_start)
 }
 
 #[cfg(test)]

@@ -3,6 +3,8 @@
 //! A limit and a refusal are about the task: it was too large for one attempt, or the model does not do it. An account
 //! without money, an overloaded server and a crash say nothing about the task.
 
+use crate::agent_output::elements::in_list;
+
 /// How the work ended.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Ending {
@@ -89,12 +91,9 @@ pub(super) fn is_stop(reason: &str) -> bool {
 /// `TypeError: x is undefined`, `error[E0308]: mismatched types`. An error inside a sentence is only its topic, and may
 /// have been fixed.
 pub(super) fn own_error(line: &str) -> Option<&str> {
-    let line = line.trim();
-    let unnumbered = line.trim_start_matches(|digit: char| digit.is_ascii_digit());
-    let unnumbered = unnumbered.strip_prefix(". ").or_else(|| unnumbered.strip_prefix(") ")).unwrap_or(line);
-    let mut bare = unnumbered.trim_start_matches(['-', '*', '+', '•', '>', '`', '"', '\'', ' ']);
-    for mark in unnumbered[..unnumbered.len() - bare.len()].chars().filter(|mark| ['*', '`', '"', '\''].contains(mark))
-    {
+    let line = in_list(line.trim());
+    let mut bare = line.trim_start_matches(['-', '*', '>', '`', '"', '\'', ' ']);
+    for mark in line[..line.len() - bare.len()].chars().filter(|mark| ['*', '`', '"', '\''].contains(mark)) {
         bare = bare.strip_suffix(mark).unwrap_or(bare);
     }
     if bare.starts_with("error[") && bare.contains("]: ") {

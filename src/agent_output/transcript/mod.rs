@@ -24,7 +24,6 @@ mod paths;
 mod printed;
 mod rollout;
 mod stream;
-mod summary;
 mod tail;
 
 use std::io::{self, BufRead};
@@ -45,7 +44,6 @@ pub use self::content::{Format, Options, Transcript};
 pub use self::event::AgentEvent;
 // Parts of answers: their fields are read, and nobody has to name them.
 pub(crate) use self::paths::within_project;
-pub(crate) use self::summary::without_sigils;
 #[doc(hidden)]
 pub use self::{content::Broken, figures::AgentSpending};
 

@@ -6,8 +6,8 @@
 
 use super::agent_output::{ClientEnding, joined};
 use super::report::Report;
-use crate::agent_output::elements::{ParsedSigils, section_of};
-use crate::agent_output::transcript::{Format, Transcript, without_sigils};
+use crate::agent_output::elements::{ParsedSigils, section_of, without_sigils};
+use crate::agent_output::transcript::{Format, Transcript};
 use crate::entry::attempt::{ACCOUNT, NO_REPORT};
 use crate::entry::{Outcome, Sections};
 
