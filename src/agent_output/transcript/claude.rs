@@ -1,10 +1,12 @@
 //! Claude Code: the event stream of `claude -p --output-format stream-json --verbose`, and the session files in
 //! `~/.claude/projects/`, which have the same messages and no final event.
 
+use std::ops::Add;
+
 use super::builder::{TranscriptBuilder, command};
 use super::ending::{Ending, is_stop};
 use super::event::argument;
-use super::figures::{AgentSpending, Figures, MessageFigures};
+use super::figures::{AgentSpending, MessageFigures, sum};
 use super::json::{self, Field, Object};
 use super::paths::Done;
 use super::stream::{ClientStream, PendingCalls};
@@ -20,10 +22,12 @@ const MAX_SUBJECT: usize = 4096;
 pub(super) struct Claude {
     /// The calls without a result yet.
     calls: PendingCalls<ToolCall>,
-    /// The last sessions with their figures. The session of the last result comes last.
-    sessions: Vec<(Option<String>, Figures)>,
-    /// The figures of the sessions before them.
-    earlier: Figures,
+    /// The last sessions with the totals that their last results have. The session of the last result comes last.
+    sessions: Vec<(Option<String>, AgentSpending)>,
+    /// What the sessions before them spent.
+    earlier: AgentSpending,
+    /// How long all turns took.
+    duration_ms: Option<f64>,
     /// Whether work began or resumed after the last result.
     is_open: bool,
     /// The last text of the program itself, usually an error.
@@ -65,12 +69,13 @@ impl ClientStream for Claude {
     }
 
     fn spending(&self) -> AgentSpending {
-        self.figures().spending
+        let earlier = self.earlier.and(self.messages.sum());
+        self.sessions.iter().fold(earlier, |sum, (_, spending)| sum.and(*spending))
     }
 
     fn finish(&mut self, builder: &mut TranscriptBuilder) {
         builder.is_complete &= !self.is_open;
-        builder.duration_secs = self.figures().duration_ms.map(|duration| (duration / 100.0).round() / 10.0);
+        builder.duration_secs = self.duration_ms.map(|duration| (duration / 100.0).round() / 10.0);
     }
 }
 
@@ -220,17 +225,12 @@ impl Claude {
         if self.sessions.len() >= MAX_SESSIONS {
             self.earlier = self.earlier.and(self.sessions.remove(0).1);
         }
-        let figures = Figures::of(event);
-        if figures.spending.tokens_in.is_some() {
+        let spending = spending_of(event);
+        if spending.tokens_in.is_some() {
             self.messages.settle();
         }
-        self.sessions.push((session, before.or(figures)));
-    }
-
-    fn figures(&self) -> Figures {
-        let messages = Figures { spending: self.messages.sum(), ..Figures::default() };
-        let earlier = self.earlier.and(messages);
-        self.sessions.iter().fold(earlier, |sum, (_, figures)| sum.and(*figures))
+        self.sessions.push((session, before.or(spending)));
+        self.duration_ms = sum(self.duration_ms, event.amount("duration_ms"), Add::add);
     }
 }
 
@@ -246,17 +246,15 @@ impl ToolCall {
     }
 }
 
-impl Figures {
-    fn of(event: &Object<'_>) -> Figures {
-        let mut figures = Figures { duration_ms: event.amount("duration_ms"), ..Figures::default() };
-        figures.spending.cost_usd = event.amount("total_cost_usd");
-        // The cost includes subagents, and so do these tokens, unlike those of `usage`.
-        event.object("modelUsage").values().for_each(|(_, usage)| figures.spending.count(Some(usage)));
-        if figures.spending.tokens_in.is_none() {
-            figures.spending.count(event.get("usage"));
-        }
-        figures
+/// Returns what a result says that its session has spent.
+fn spending_of(event: &Object<'_>) -> AgentSpending {
+    let mut spending = AgentSpending { cost_usd: event.amount("total_cost_usd"), ..AgentSpending::default() };
+    // The cost includes subagents, and so do these tokens, unlike those of `usage`.
+    event.object("modelUsage").values().for_each(|(_, usage)| spending.count(Some(usage)));
+    if spending.tokens_in.is_none() {
+        spending.count(event.get("usage"));
     }
+    spending
 }
 
 /// Returns the text of a tool's result, which is one text, or pieces of which some are texts.

@@ -58,7 +58,7 @@ impl AgentSpending {
     }
 
     /// Returns the later figures of the same work, or the earlier ones if the later ones are missing.
-    fn or(self, later: AgentSpending) -> AgentSpending {
+    pub(super) fn or(self, later: AgentSpending) -> AgentSpending {
         AgentSpending {
             tokens_in: later.tokens_in.or(self.tokens_in),
             tokens_out: later.tokens_out.or(self.tokens_out),
@@ -86,29 +86,6 @@ impl AgentSpending {
             tokens_out: field("output_tokens", "outputTokens"),
             cost_usd: None,
         });
-    }
-}
-
-/// The figures of a session of Claude Code. Each result has the totals of its session.
-#[derive(Debug, Default, Clone, Copy)]
-pub(super) struct Figures {
-    pub(super) spending: AgentSpending,
-    pub(super) duration_ms: Option<f64>,
-}
-
-impl Figures {
-    /// Returns the sum of two sessions.
-    pub(super) fn and(self, other: Figures) -> Figures {
-        Figures {
-            spending: self.spending.and(other.spending),
-            duration_ms: sum(self.duration_ms, other.duration_ms, Add::add),
-        }
-    }
-
-    /// Returns the later figures of one session, or the earlier ones if the later ones are missing. Durations are
-    /// reported for each turn, so they are added.
-    pub(super) fn or(self, later: Figures) -> Figures {
-        Figures { spending: self.spending.or(later.spending), ..self.and(later) }
     }
 }
 
@@ -152,7 +129,11 @@ impl MessageFigures {
     }
 }
 
-fn sum<Number>(one: Option<Number>, other: Option<Number>, add: fn(Number, Number) -> Number) -> Option<Number> {
+pub(super) fn sum<Number>(
+    one: Option<Number>,
+    other: Option<Number>,
+    add: fn(Number, Number) -> Number,
+) -> Option<Number> {
     match (one, other) {
         (Some(one), Some(other)) => Some(add(one, other)),
         (one, other) => one.or(other),

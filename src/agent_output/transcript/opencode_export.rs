@@ -8,21 +8,18 @@ use serde_json::value::RawValue;
 use super::json::{self, Field, Object};
 use crate::text::repaired_json;
 
-/// How many messages must look like opencode's for a document to count as its session.
-const ENOUGH: usize = 1;
-
 /// Returns the session as lines of the stream; `None` if the text is not a session.
 pub(super) fn lines(text: &str) -> Option<String> {
     let text = repaired_json(text.trim_start_matches('\u{feff}').trim());
     let session = json::event(&text).ok()?;
     session.get("info")?;
-    let (mut lines, mut n_messages) = (String::new(), 0);
+    let (mut lines, mut is_session) = (String::new(), false);
     for message in json::items(session.get("messages")).map(json::object) {
         let info = message.object("info");
-        n_messages += usize::from(info.text("sessionID").is_some());
+        is_session |= info.text("sessionID").is_some();
         lines += &lines_of(&info, json::items(message.get("parts")));
     }
-    (n_messages >= ENOUGH).then_some(lines)
+    is_session.then_some(lines)
 }
 
 fn lines_of<'a>(info: &Object<'_>, parts: impl Iterator<Item = Field<'a>>) -> String {
