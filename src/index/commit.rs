@@ -10,7 +10,7 @@ use tantivy::{Index, IndexWriter, SegmentReader, TantivyError, Term};
 use super::directory::CacheDirectory;
 use super::document::{Document, IndexFields};
 use super::guard::guarded;
-use super::tokens::{self, Stems};
+use super::tokens::Stems;
 use crate::store::{FileKind, Folder};
 
 /// Names the file which records that every checksum was verified since the machine was started.
@@ -107,7 +107,6 @@ fn open_index(directory: CacheDirectory, fields: &IndexFields) -> tantivy::Resul
     if index.schema() != fields.schema {
         return Err(TantivyError::SchemaError("the index has other fields".to_owned()));
     }
-    tokens::register(index.tokenizers());
     Ok(index)
 }
 
@@ -147,9 +146,7 @@ impl Writer {
         let fields = IndexFields::default();
         let index = if fresh {
             folder.clear()?;
-            let index = Index::create(directory.clone(), fields.schema.clone(), super::settings())?;
-            tokens::register(index.tokenizers());
-            index
+            Index::create(directory.clone(), fields.schema.clone(), super::settings())?
         } else {
             open_index(directory.clone(), &fields)?
         };

@@ -47,8 +47,9 @@ impl Default for IndexFields {
         let text = std::array::from_fn(|at| {
             let (stream, _) = tokens::STREAMS[at / N_OF_STREAM];
             let name = format!("{stream}_{}", ["title", "tags", "body", "questions"][at % N_OF_STREAM]);
+            // A document is given the tokens with spaces between them.
             let indexing =
-                TextFieldIndexing::default().set_tokenizer(stream).set_index_option(IndexRecordOption::WithFreqs);
+                TextFieldIndexing::default().set_tokenizer("whitespace").set_index_option(IndexRecordOption::WithFreqs);
             schema.add_text_field(&name, TextOptions::default().set_indexing_options(indexing))
         });
         let mut raw = |name: &str| {
@@ -112,8 +113,9 @@ impl Document<'_> {
         let names = head.aliases.iter().filter(|alias| !alias.contains('/'));
         let questions = head.questions.iter().chain(names).map(String::as_str).collect::<Vec<_>>().join("\n");
         for (index, value) in [title, &tags, text, &questions].repeat(3).into_iter().enumerate() {
-            if !value.is_empty() {
-                document.add_text(fields.text[index.min(WHOLES)], value);
+            let tokens = tokens::spaced(index / N_OF_STREAM, value, stems);
+            if !tokens.is_empty() {
+                document.add_text(fields.text[index.min(WHOLES)], tokens);
             }
         }
         let mut tag_terms: Vec<String> =

@@ -2,11 +2,10 @@
 
 use tantivy::directory::RamDirectory;
 use tantivy::indexer::SingleSegmentIndexWriter;
-use tantivy::tokenizer::TokenizerManager;
 use tantivy::{Index, SegmentReader, TantivyDocument};
 
 use super::document::{Document, IndexFields};
-use super::tokens::{self, Stems};
+use super::tokens::Stems;
 
 /// Memory for the terms of a few entries; preparing Tantivy's usual 15 MB takes 4 ms. It is not a limit.
 const MEMORY_BYTES: usize = 300_000;
@@ -31,12 +30,9 @@ impl OverlayBuilder {
     }
 
     fn writer(fields: &IndexFields) -> tantivy::Result<SingleSegmentIndexWriter<TantivyDocument>> {
-        let tokenizers = TokenizerManager::default();
-        tokens::register(&tokenizers);
         Index::builder()
             .schema(fields.schema.clone())
             .settings(super::settings())
-            .tokenizers(tokenizers)
             .single_segment_index_writer(RamDirectory::create(), MEMORY_BYTES)
     }
 

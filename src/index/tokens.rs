@@ -15,7 +15,6 @@
 
 use frostem::{Algorithm, Stemmer};
 use hashbrown::HashTable;
-use tantivy::tokenizer::{Token, TokenStream, Tokenizer, TokenizerManager};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::text::{add_without_accents, is_of_word, nfc, without_accents};
@@ -24,7 +23,7 @@ use crate::text::{add_without_accents, is_of_word, nfc, without_accents};
 pub(crate) const VERSION: u32 = 5;
 /// The tokens of a text, one after the other.
 type EachToken = fn(&str, &mut Stems, &mut dyn FnMut(&str));
-/// The streams, with the names under which the schema knows them.
+/// The streams, with their names in the schema.
 pub(super) const STREAMS: [(&str, EachToken); 3] = [("words", words), ("parts", parts), ("wholes", wholes)];
 
 /// Longer tokens, in characters, are hashes or encoded data, which people do not search for.
@@ -254,7 +253,7 @@ fn camel_end(word: &str) -> usize {
 }
 
 /// Stems words, and remembers what it stemmed: the stemmer alone takes most of an index's build time.
-#[derive(Clone, Default)]
+#[derive(Default)]
 pub(super) struct Stems {
     /// Words and their stems, under a hash of the word.
     known: HashTable<(String, String)>,
@@ -292,61 +291,11 @@ fn algorithm_of(word: &str) -> Option<Algorithm> {
     }
 }
 
-/// Registers the streams under their names. Tantivy stores only the names, so every open index needs this.
-pub(super) fn register(tokenizers: &TokenizerManager) {
-    for (stream, (name, _)) in STREAMS.into_iter().enumerate() {
-        tokenizers.register(name, StreamTokenizer { stream, ..StreamTokenizer::default() });
-    }
-}
-
-/// One of the streams, in Tantivy's form.
-#[derive(Clone, Default)]
-struct StreamTokenizer {
-    stream: usize,
-    stems: Stems,
-    /// The tokens of the current text, one after the other, and where each ends.
-    tokens: String,
-    ends: Vec<usize>,
-    token: Token,
-}
-
-impl Tokenizer for StreamTokenizer {
-    type TokenStream<'a> = Stream<'a>;
-    fn token_stream<'a>(&'a mut self, text: &'a str) -> Stream<'a> {
-        self.tokens.clear();
-        self.ends.clear();
-        self.token = Token::default();
-        let (tokens, ends) = (&mut self.tokens, &mut self.ends);
-        STREAMS[self.stream].1(text, &mut self.stems, &mut |token| {
-            tokens.push_str(token);
-            ends.push(tokens.len());
-        });
-        Stream { from: self, next: 0 }
-    }
-}
-
-struct Stream<'a> {
-    from: &'a mut StreamTokenizer,
-    next: usize,
-}
-
-impl TokenStream for Stream<'_> {
-    fn advance(&mut self) -> bool {
-        let Some(end) = self.from.ends.get(self.next) else { return false };
-        let start = if self.next == 0 { 0 } else { self.from.ends[self.next - 1] };
-        let token = &mut self.from.token;
-        token.position = self.next;
-        token.text.clear();
-        token.text.push_str(&self.from.tokens[start..*end]);
-        self.next += 1;
-        true
-    }
-    fn token(&self) -> &Token {
-        &self.from.token
-    }
-    fn token_mut(&mut self) -> &mut Token {
-        &mut self.from.token
-    }
+/// Returns the tokens of a text in a stream, with a space behind each.
+pub(super) fn spaced(stream: usize, text: &str, stems: &mut Stems) -> String {
+    let mut spaced = String::new();
+    STREAMS[stream].1(text, stems, &mut |token| spaced.extend([token, " "]));
+    spaced
 }
 
 #[cfg(test)]
@@ -354,9 +303,7 @@ mod tests {
     use super::*;
 
     fn tokens_of(stream: usize, text: &str) -> String {
-        let mut tokens = Vec::new();
-        STREAMS[stream].1(text, &mut Stems::default(), &mut |token| tokens.push(token.to_owned()));
-        tokens.join(" ")
+        spaced(stream, text, &mut Stems::default()).trim_end().to_owned()
     }
 
     fn words_of(text: &str) -> String {
