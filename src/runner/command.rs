@@ -6,9 +6,10 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 
+use strsim::levenshtein;
+
 use super::process::{self, Command};
 use crate::error::{Error, Result};
-use crate::text::edit_distance;
 
 /// The value that is the path of the prompt's file.
 pub(super) const PROMPT_FILE: &str = "prompt_file";
@@ -156,7 +157,7 @@ fn unknown_name(argument: &str) -> Option<&str> {
         let is_name = !name.is_empty() && name.chars().all(|next| next.is_ascii_alphabetic() || "_-".contains(next));
         let is_script = argument.contains(char::is_whitespace);
         let spelt = name.to_lowercase().replace('-', "_");
-        let is_near = NAMES.iter().any(|known| edit_distance(known, &spelt) <= 2);
+        let is_near = NAMES.iter().any(|known| levenshtein(known, &spelt) <= 2);
         let is_unknown = is_name && !NAMES.contains(&name) && !argument[..at].ends_with('$') && (!is_script || is_near);
         is_unknown.then_some(name)
     })

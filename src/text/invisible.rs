@@ -5,7 +5,7 @@
 //! in emoji. Only there they are allowed.
 
 /// Characters that are invisible by design. Those that some text needs are examined further below.
-const INVISIBLE: [(char, char); 28] = [
+const INVISIBLE: [(char, char); 20] = [
     ('\u{ad}', '\u{ad}'),       // soft hyphen: a hint for a typesetter
     ('\u{34f}', '\u{34f}'),     // grapheme joiner: a hint for sorting
     ('\u{61c}', '\u{61c}'),     // Arabic letter mark: turns the direction of writing
@@ -14,26 +14,18 @@ const INVISIBLE: [(char, char); 28] = [
     ('\u{180b}', '\u{180f}'),   // Mongolian variation selectors and vowel separator
     ('\u{200b}', '\u{200f}'),   // zero-width space and joiners, marks of direction
     ('\u{202a}', '\u{202e}'),   // embeddings and overrides of direction: source that reads other than it runs
-    ('\u{2060}', '\u{2064}'),   // word joiner, invisible operators of formulas
-    ('\u{2065}', '\u{2065}'),   // not assigned, and ignored where it is not known
-    ('\u{2066}', '\u{2069}'),   // isolates of direction
-    ('\u{206a}', '\u{206f}'),   // deprecated format characters
-    ('\u{2800}', '\u{2800}'),   // Braille without a dot
-    ('\u{3164}', '\u{3164}'),   // Hangul filler
-    ('\u{fdd0}', '\u{fdef}'),   // no characters, and never will be
-    ('\u{fe00}', '\u{fe0f}'),   // variation selectors
-    ('\u{feff}', '\u{feff}'),   // byte order mark, which a file may begin with
-    ('\u{ffa0}', '\u{ffa0}'),   // half-width Hangul filler
-    ('\u{fff0}', '\u{fff8}'),   // not assigned, and ignored where they are not known
-    ('\u{fff9}', '\u{fffb}'),   // interlinear annotations
-    ('\u{fffc}', '\u{fffc}'),   // in the place of an object that no text has
+    ('\u{2060}', '\u{206f}'), // word joiner, operators of formulas, isolates of direction, deprecated format characters
+    ('\u{2800}', '\u{2800}'), // Braille without a dot
+    ('\u{3164}', '\u{3164}'), // Hangul filler
+    ('\u{fdd0}', '\u{fdef}'), // no characters, and never will be
+    ('\u{fe00}', '\u{fe0f}'), // variation selectors
+    ('\u{feff}', '\u{feff}'), // byte order mark, which a file may begin with
+    ('\u{ffa0}', '\u{ffa0}'), // half-width Hangul filler
+    ('\u{fff0}', '\u{fffc}'), // not assigned, annotations, and what is in the place of an object that no text has
     ('\u{1bca0}', '\u{1bca3}'), // format controls of shorthand
     ('\u{1d159}', '\u{1d159}'), // invisible note head
     ('\u{1d173}', '\u{1d17a}'), // format controls of music
-    ('\u{e0000}', '\u{e007f}'), // tags: invisible ASCII
-    ('\u{e0080}', '\u{e00ff}'), // not assigned, and ignored where they are not known
-    ('\u{e0100}', '\u{e01ef}'), // 240 more variation selectors: a byte each; of use for rare forms of ideographs alone
-    ('\u{e01f0}', '\u{e0fff}'), // not assigned, and ignored where they are not known
+    ('\u{e0000}', '\u{e0fff}'), // tags: invisible ASCII; 240 more variation selectors: a byte each; and what is not assigned
 ];
 /// Blocks of the scripts whose letters join, or are kept from it, by the joiners: Arabic and its like, those of India
 /// and its neighbours, Mongolian.

@@ -15,6 +15,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use strsim::levenshtein;
 
 use self::invisible::{is_invisible, may_be_invisible};
 
@@ -233,22 +234,6 @@ pub fn estimate_tokens(text: &str) -> usize {
     (n_ascii * 10).div_ceil(33) + (n_other * 11).div_ceil(10)
 }
 
-/// Returns the edit distance of two words (Levenshtein).
-pub(crate) fn edit_distance(one: &str, other: &str) -> usize {
-    let other: Vec<char> = other.chars().collect();
-    let mut row: Vec<usize> = (0..=other.len()).collect();
-    for (index, character) in one.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = index + 1;
-        for (column, other_character) in other.iter().enumerate() {
-            let substituted = diagonal + usize::from(character != *other_character);
-            diagonal = row[column + 1];
-            row[column + 1] = substituted.min(diagonal + 1).min(row[column] + 1);
-        }
-    }
-    row[other.len()]
-}
-
 /// The longest word that is compared with known ones, in bytes: longer ones are not typing errors.
 const MAX_MISSPELT: usize = 100;
 
@@ -259,7 +244,7 @@ pub(crate) fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str> + Clo
     if word.len() > MAX_MISSPELT || is_numbered || known.clone().any(|known| known == word) {
         return None;
     }
-    let near = known.map(|known| (edit_distance(word, known), known));
+    let near = known.map(|known| (levenshtein(word, known), known));
     near.filter(|(distance, known)| *distance <= known.len() / 3).min().map(|(_, known)| known)
 }
 
@@ -325,13 +310,6 @@ mod tests {
         for (text, expected) in [("", "```"), ("a `b` ``c``", "```"), ("x ``` y", "````"), ("`````", "``````")] {
             assert_eq!(fence(text, '`'), expected, "{text:?}");
         }
-    }
-
-    #[test]
-    fn distances_count_edits() {
-        assert_eq!(edit_distance("kitten", "sitting"), 3);
-        assert_eq!(edit_distance("", "abc"), 3);
-        assert_eq!(edit_distance("abc", "abc"), 0);
     }
 
     #[test]

@@ -1,12 +1,13 @@
 //! Reads one entry's file, and replaces it if it is unchanged.
 
+use strsim::levenshtein;
+
 use super::Workspace;
 use crate::entry::path::display_path;
 use crate::entry::{self, Id};
 use crate::error::{Error, Problem, Result};
 use crate::index::catalog::{Area, Catalog, RowId, names};
 use crate::store::{Lock, Store};
-use crate::text::edit_distance;
 
 /// How many similar ids are listed for one that does not exist.
 const MAX_SIMILAR: usize = 3;
@@ -127,7 +128,7 @@ pub(crate) fn no_such_entry(store: &Store, catalogs: &[&Catalog], id: &Id) -> Er
         .filter_map(|row| catalog.id(row))
         .filter(|known| known.kind() == id.kind())
         .filter_map(|known| {
-            let distance = edit_distance(known.stem(), id.stem());
+            let distance = levenshtein(known.stem(), id.stem());
             let is_near = distance <= id.stem().len() / 3 || known.stem().contains(id.stem());
             is_near.then(|| (distance, known.to_string()))
         })

@@ -2,9 +2,11 @@
 
 use std::cell::Cell;
 
+use strsim::levenshtein;
+
 use crate::entry::{Id, Kind};
 use crate::knowledge::tidy::plan::LiveEntry;
-use crate::text::{edit_distance, words};
+use crate::text::words;
 
 /// How many names are looked up at most. Each is compared with every entry, and a folder with more broken names than
 /// this has another problem than their spelling.
@@ -61,7 +63,7 @@ impl<'a> NearestNames<'a> {
             if length.abs_diff(known.length) > at_most || letters.least_distance(&known.letters) > at_most {
                 continue;
             }
-            let distance = edit_distance(&name, &known.text);
+            let distance = levenshtein(&name, &known.text);
             if distance <= at_most && best.is_none_or(|best| (distance, known.id) < best) {
                 best = Some((distance, known.id));
             }
@@ -134,7 +136,7 @@ mod tests {
         for one in names {
             for other in names {
                 let least = Letters::of(one).least_distance(&Letters::of(other));
-                assert!(least <= edit_distance(one, other), "{one:?} {other:?}");
+                assert!(least <= levenshtein(one, other), "{one:?} {other:?}");
             }
         }
         assert_eq!(Letters::of("kitten").least_distance(&Letters::of("sitting")), 3);
