@@ -42,9 +42,10 @@ const MAX_TASKS_OF_FILE: usize = 5;
 const MAX_TASKS_OF_ERROR: usize = 3;
 
 /// What an entry file says about a key.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum HintKind {
     /// The entry is about the file.
+    #[default]
     About,
     /// The entry is about the files that match this pattern.
     Pattern(String),
@@ -63,7 +64,7 @@ pub(crate) enum HintKind {
 }
 
 /// A row of the table.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Hint {
     pub(crate) key: u64,
     pub(crate) kind: HintKind,
@@ -103,16 +104,7 @@ fn key_of_renames() -> u64 {
 /// Returns the row with the files that have other names now, which git looked for up to this `commit`.
 pub(crate) fn renames_row((commit, renames): (String, Vec<(String, String)>), at: i64) -> Hint {
     let kind = HintKind::Renamed(commit, renames);
-    Hint {
-        key: key_of_renames(),
-        kind,
-        path: String::new(),
-        bytes: 0,
-        task: 0,
-        at,
-        is_rule: false,
-        is_of_person: false,
-    }
+    Hint { key: key_of_renames(), kind, at, ..Hint::default() }
 }
 
 /// Returns the key of what supersedes an entry.
