@@ -8,7 +8,6 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use tantivy::DocId;
 use tantivy::postings::TermInfo;
 use tantivy::schema::IndexRecordOption;
 
@@ -44,13 +43,9 @@ pub(super) struct PlannedTerm {
     pub(super) stream: usize,
     /// For each field that has it, in whatever form: its index, the factor of its BM25 score, and the places in the segments.
     pub(super) fields: Vec<PlannedField>,
-    /// For each segment, the documents that count if not all do.
-    pub(super) among: Vec<Vec<DocId>>,
     /// The term's weight in the coverage, and its bit.
     pub(super) coverage: f64,
     pub(super) bit: u16,
-    /// Its value for the choice of terms: its rarity times its weight in the query.
-    worth: f64,
     /// How much a match of the term counts for a document.
     pub(super) says: f64,
 }
@@ -60,9 +55,6 @@ pub(super) struct PlannedField {
     pub(super) factor: f32,
     pub(super) postings: Vec<Option<TermInfo>>,
 }
-
-/// Where the segments have a term: the field, the places in it, and how many documents these are of.
-type TermPlaces = (usize, Vec<Option<TermInfo>>, u64);
 
 /// A tag in one segment that gives points to the documents that have it.
 pub(super) struct TagPoints {
@@ -117,9 +109,7 @@ impl QueryPlan {
                 }
                 let is_known = places.iter().any(|(.., frequency)| *frequency > 0);
                 let word = words.iter().find(|word| !is_known && word.is_ascii() && stems.stem(word) == text);
-                let (halves, among) =
-                    word.map_or_else(|| Ok((Vec::new(), Vec::new())), |word| as_two_words(snapshot, word, stems))?;
-                places.extend(halves);
+                places.extend(word.map(|word| as_two_words(snapshot, word, stems)).transpose()?.unwrap_or_default());
                 let most_frequent = places.iter().map(|(.., frequency)| *frequency).max().unwrap_or(0);
                 // A word is as rare as in the field that has it most often. By the field's own count, an everyday word
                 // that few titles have would weigh like a name.
@@ -130,9 +120,7 @@ impl QueryPlan {
                 });
                 // An unknown term counts no more than a known one: in a small memory most words of a task are unknown.
                 let says = idf(&self.statistics, most_frequent.max(1)) * query_weight;
-                let worth = if most_frequent == 0 { 0.0 } else { rare * query_weight };
-                let fields = fields.collect();
-                terms.push(PlannedTerm { text, stream, fields, among, coverage: rare, bit: 0, worth, says });
+                terms.push(PlannedTerm { text, stream, fields: fields.collect(), coverage: rare, bit: 0, says });
             }
             if stream == 0 && terms.len() <= COVERAGE_TERMS {
                 self.coverage_total = terms.iter().map(|term| term.coverage).sum();
@@ -143,7 +131,7 @@ impl QueryPlan {
             self.asked[stream] = heaviest(&terms);
             terms.retain(|term| !term.fields.is_empty());
             if terms.len() > MAX_TERMS {
-                terms.sort_by(|one, other| other.worth.total_cmp(&one.worth).then_with(|| one.text.cmp(&other.text)));
+                terms.sort_by(|one, other| other.says.total_cmp(&one.says).then_with(|| one.text.cmp(&other.text)));
                 terms.truncate(MAX_TERMS);
             }
             self.terms.extend(terms);
@@ -252,19 +240,7 @@ fn look_up(
         let inverted = segment.reader.inverted_index(field)?;
         let info = inverted.get_term_info(&tantivy::Term::from_field_text(field, term))?;
         if let Some(info) = &info {
-            frequency += if let Some(counted) = statistics.counted.get(index) {
-                let mut postings = inverted.read_block_postings_from_terminfo(info, IndexRecordOption::Basic)?;
-                let mut n_counted = 0;
-                while !postings.docs().is_empty() {
-                    n_counted += postings.docs().iter().map(|doc| u64::from(counted[*doc as usize])).sum::<u64>();
-                    postings.advance();
-                }
-                n_counted
-            } else if segment.dead.is_empty() {
-                u64::from(info.doc_freq)
-            } else {
-                segment.live_frequency(&inverted.read_postings_from_terminfo(info, IndexRecordOption::Basic)?)
-            };
+            frequency += statistics.frequency(index, &inverted, info)?;
         }
         infos.push(info);
     }
@@ -289,37 +265,31 @@ fn forms(term: &str, stream: usize, words: &[String], stems: &mut Stems) -> Vec<
     forms
 }
 
-/// Returns the places of the two words that make a word which no document has, `rate` and `limiter` for `ratelimiter`, and for
-/// each segment the documents that have both.
+/// Returns the places of the two words that make a word which no document has, `rate` and `limiter` for `ratelimiter`, if a
+/// document has both.
 fn as_two_words(
     snapshot: &Snapshot,
     word: &str,
     stems: &mut Stems,
-) -> tantivy::Result<(Vec<TermPlaces>, Vec<Vec<DocId>>)> {
+) -> tantivy::Result<Vec<(usize, Vec<Option<TermInfo>>, u64)>> {
     for at in 2..word.len().saturating_sub(1) {
-        let halves = [&word[..at], &word[at..]].map(|half| stems.stem(half).to_owned());
-        let mut among: Vec<Vec<DocId>> = Vec::with_capacity(snapshot.segments.len());
-        for segment in &snapshot.segments {
-            let mut found = [BTreeSet::new(), BTreeSet::new()];
-            for (half, found) in halves.iter().zip(&mut found) {
-                for field in &snapshot.fields.text[..N_OF_STREAM] {
-                    found.extend(
-                        segment.postings(*field, half, IndexRecordOption::Basic)?.into_iter().flat_map(documents),
-                    );
+        let (mut places, mut found) = (Vec::new(), [BTreeSet::new(), BTreeSet::new()]);
+        for (half, found) in [&word[..at], &word[at..]].into_iter().zip(&mut found) {
+            let half = stems.stem(half);
+            for field in 0..N_OF_STREAM {
+                for (number, segment) in snapshot.segments.iter().enumerate() {
+                    let postings = segment.postings(snapshot.fields.text[field], half, IndexRecordOption::Basic)?;
+                    found.extend(postings.into_iter().flat_map(documents).map(|doc| (number, doc)));
                 }
-            }
-            among.push(found[0].intersection(&found[1]).copied().collect());
-        }
-        if among.iter().any(|both| !both.is_empty()) {
-            let mut places = Vec::new();
-            for (half, field) in halves.iter().flat_map(|half| (0..N_OF_STREAM).map(move |field| (half, field))) {
                 // As rare as a word of one entry, so that the weight is the same wherever the entries lie.
                 places.push((field, look_up(snapshot, field, half, &Statistics::default())?.0, 1));
             }
-            return Ok((places, among));
+        }
+        if !found[0].is_disjoint(&found[1]) {
+            return Ok(places);
         }
     }
-    Ok((Vec::new(), Vec::new()))
+    Ok(Vec::new())
 }
 
 fn idf(statistics: &Statistics, frequency: u64) -> f64 {

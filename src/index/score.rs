@@ -65,8 +65,6 @@ struct TermList<'a> {
     term: usize,
     bit: u16,
     factor: f32,
-    /// The documents that count, if not all do.
-    among: Option<&'a Vec<DocId>>,
     postings: SegmentPostings,
     lengths: &'a FieldNormReader,
     norms: &'a [f32; 256],
@@ -74,9 +72,6 @@ struct TermList<'a> {
 
 impl TermList<'_> {
     fn points(&self) -> i64 {
-        if self.among.is_some_and(|among| among.binary_search(&self.postings.doc()).is_err()) {
-            return 0;
-        }
         let norm = self.norms[usize::from(self.lengths.fieldnorm_id(self.postings.doc()))];
         let frequency = self.postings.term_freq() as f32;
         // No part is negative, so this rounds; `f64::round` is a call into the C library.
@@ -172,9 +167,8 @@ impl<'a> Scores<'a> {
                 let part = if list.field < N_OF_STREAM { list.field } else { Part::Identifiers as usize };
                 for index in wanted {
                     if is_at(&mut list.postings, candidates[*index].doc) {
-                        let added = list.points();
-                        points[*index].0[part] += added;
-                        points[*index].1 |= TermSet::from(added > 0) << list.term;
+                        points[*index].0[part] += list.points();
+                        points[*index].1 |= 1 << list.term;
                     }
                 }
             })?;
@@ -238,8 +232,8 @@ impl<'a> Scores<'a> {
                 for planned in term.fields.iter().filter(|planned| planned.field == field) {
                     let Some(info) = &planned.postings[segment] else { continue };
                     let postings = inverted.read_postings_from_terminfo(info, IndexRecordOption::WithFreqs)?;
-                    let (factor, bit, among) = (planned.factor, term.bit, term.among.get(segment));
-                    each(TermList { field, term: at, bit, factor, among, postings, lengths: &lengths, norms });
+                    let (factor, bit) = (planned.factor, term.bit);
+                    each(TermList { field, term: at, bit, factor, postings, lengths: &lengths, norms });
                 }
             }
         }
@@ -276,9 +270,8 @@ impl<'a> Scores<'a> {
         self.each_list(index, norms, &mut |mut list| {
             while list.postings.doc() != TERMINATED {
                 let doc = list.postings.doc() as usize;
-                let points = list.points();
-                scores[doc] += points;
-                if let Some(mask) = masks.get_mut(doc).filter(|_| points > 0) {
+                scores[doc] += list.points();
+                if let Some(mask) = masks.get_mut(doc) {
                     *mask |= list.bit;
                 }
                 list.postings.advance();

@@ -2,9 +2,9 @@
 
 use tantivy::columnar::StrColumn;
 use tantivy::fieldnorm::FieldNormReader;
-use tantivy::postings::SegmentPostings;
+use tantivy::postings::{SegmentPostings, TermInfo};
 use tantivy::schema::{Field, IndexRecordOption};
-use tantivy::{DocId, DocSet, SegmentReader, TERMINATED, TantivyError, Term};
+use tantivy::{DocId, DocSet, InvertedIndexReader, SegmentReader, TERMINATED, TantivyError, Term};
 
 use super::commit::Committed;
 use super::document::{Filter, IndexFields, N_OF_STREAM, N_TEXTS, PATH, QUESTIONS, WHOLES};
@@ -22,8 +22,8 @@ pub struct Snapshot {
 /// The statistics of live documents: of all, or of one kind.
 #[derive(Default, Clone)]
 pub struct Statistics {
-    /// For each segment, whether a document counts; empty if every live one does.
-    pub(super) counted: Vec<Vec<bool>>,
+    /// For each segment, whether a document counts; empty if all of them do.
+    counted: Vec<Vec<bool>>,
     /// How many documents there are.
     pub(super) n_live: u64,
     /// How many tokens they have in each text field, with BM25's rounded lengths.
@@ -69,7 +69,8 @@ impl Snapshot {
     }
 
     fn add_segment(&mut self, segment: Segment) -> tantivy::Result<()> {
-        self.all.add(&self.fields, &segment, &(0..segment.reader.max_doc()), &segment.dead)?;
+        let n_counted = if segment.dead.is_empty() { 0 } else { segment.reader.max_doc() };
+        self.all.add(&self.fields, &segment, vec![true; n_counted as usize])?;
         self.segments.push(segment);
         Ok(())
     }
@@ -82,10 +83,7 @@ impl Snapshot {
             let postings =
                 segment.postings(self.fields.filter, &Filter::Kind(kind).term(), IndexRecordOption::Basic)?;
             postings.into_iter().flat_map(documents).for_each(|doc| counted[doc as usize] = true);
-            segment.dead.iter().for_each(|doc| counted[*doc as usize] = false);
-            let live: Vec<DocId> = (0..).zip(&counted).filter(|(_, counts)| **counts).map(|(doc, _)| doc).collect();
-            statistics.add(&self.fields, segment, &live.iter().copied(), &[])?;
-            statistics.counted.push(counted);
+            statistics.add(&self.fields, segment, counted)?;
         }
         Ok(statistics)
     }
@@ -101,31 +99,40 @@ impl Statistics {
         self.n_with_term.iter_mut().zip(&others.n_with_term).for_each(|(own, other)| *own += other);
     }
 
-    /// Adds these documents of a segment, except the dead among them.
-    fn add(
-        &mut self,
-        fields: &IndexFields,
-        segment: &Segment,
-        docs: &(impl ExactSizeIterator<Item = DocId> + Clone),
-        dead: &[DocId],
-    ) -> tantivy::Result<()> {
-        self.n_live += (docs.len() - dead.len()) as u64;
+    /// Adds the documents of a segment that count, except the dead among them.
+    fn add(&mut self, fields: &IndexFields, segment: &Segment, mut counted: Vec<bool>) -> tantivy::Result<()> {
+        segment.dead.iter().for_each(|doc| counted[*doc as usize] = false);
+        let counts = |doc: &DocId| counted.is_empty() || counted[*doc as usize];
+        let docs: Vec<DocId> = (0..segment.reader.max_doc()).filter(counts).collect();
+        self.n_live += docs.len() as u64;
         for (index, field) in fields.text.iter().enumerate() {
             let lengths = segment.reader.get_fieldnorms_reader(*field)?;
             // Counting how often each of the 256 lengths occurs is quicker than looking each one up.
             let mut counts = [0u64; 256];
-            for doc in docs.clone() {
-                counts[usize::from(lengths.fieldnorm_id(doc))] += 1;
-            }
-            for doc in dead {
-                counts[usize::from(lengths.fieldnorm_id(*doc))] -= 1;
+            for doc in &docs {
+                counts[usize::from(lengths.fieldnorm_id(*doc))] += 1;
             }
             self.n_tokens[index] += (0u8..=255)
                 .map(|id| counts[usize::from(id)] * u64::from(FieldNormReader::id_to_fieldnorm(id)))
                 .sum::<u64>();
             self.n_with[index] += counts[1..].iter().sum::<u64>();
         }
+        self.counted.push(counted);
         Ok(())
+    }
+
+    /// Returns how many of the postings of a term in a segment are of documents that count.
+    pub(super) fn frequency(
+        &self,
+        segment: usize,
+        inverted: &InvertedIndexReader,
+        info: &TermInfo,
+    ) -> tantivy::Result<u64> {
+        let Some(counted) = self.counted.get(segment).filter(|counted| !counted.is_empty()) else {
+            return Ok(u64::from(info.doc_freq));
+        };
+        let postings = inverted.read_postings_from_terminfo(info, IndexRecordOption::Basic)?;
+        Ok(documents(postings).map(|doc| u64::from(counted[doc as usize])).sum())
     }
 
     /// Returns the average number of tokens of a document in a text field, with a small minimum. For questions and for whole
@@ -162,29 +169,6 @@ impl Segment {
     ) -> tantivy::Result<Option<SegmentPostings>> {
         let term = Term::from_field_text(field, term);
         Ok(self.reader.inverted_index(field)?.read_postings(&term, option)?)
-    }
-
-    /// Returns how many of the postings are of live documents.
-    pub(super) fn live_frequency(&self, postings: &SegmentPostings) -> u64 {
-        let all = u64::from(postings.doc_freq());
-        if self.dead.is_empty() {
-            return all;
-        }
-        let mut postings = postings.clone();
-        let mut n_dead = 0;
-        for doc in &self.dead {
-            if postings.doc() > *doc {
-                continue;
-            }
-            let found = if postings.doc() == *doc { *doc } else { postings.seek(*doc) };
-            if found == *doc {
-                n_dead += 1;
-            }
-            if found == TERMINATED {
-                break;
-            }
-        }
-        all - n_dead
     }
 
     /// Returns the column with the paths of the documents.
