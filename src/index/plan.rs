@@ -13,8 +13,8 @@ use tantivy::schema::IndexRecordOption;
 
 use super::document::{N_OF_STREAM, N_TEXTS, PATTERN_MARK, TAG_SEPARATOR, WHOLES, file_terms};
 use super::query::{
-    COVERAGE_TERMS, FIELDS, FILE_POINTS, FIRST_LINE, MAX_TERMS, QUESTION_WORDS, SHORT_PATH_PART, STREAMS, TAG_POINTS,
-    TextQuery,
+    COVERAGE_TERMS, FIELDS, FILE_POINTS, FIRST_LINE, MAX_TERMS, OTHER_FIELDS, QUESTION_WORDS, SHORT_PATH_PART, STREAMS,
+    TAG_POINTS, TextQuery,
 };
 use super::snapshot::{Snapshot, Statistics, documents};
 use super::tokens::{self, Stems};
@@ -31,6 +31,8 @@ pub(super) struct QueryPlan {
     pub(super) terms: Vec<PlannedTerm>,
     pub(super) tags: Vec<TagPoints>,
     pub(super) coverage_total: f64,
+    /// By what a word's points in other fields than its best one are divided.
+    pub(super) other_fields: i64,
     /// The total weight of the query's words, known or not, by stream.
     pub(super) asked: [f64; STREAMS.len()],
     /// The statistics of the entries that are searched for, those elsewhere among them.
@@ -94,6 +96,7 @@ impl QueryPlan {
             let mut terms = Vec::new();
             let asked = query_terms(&query.text, stream, stems);
             is_short = if stream == 0 { asked.len() <= COVERAGE_TERMS } else { is_short };
+            self.other_fields = if is_short { 1 } else { OTHER_FIELDS };
             // In a long text, one word that is written otherwise makes no difference, and whole tokens lost .001 to .011 on bugs.
             if stream > 1 && !is_short {
                 break;

@@ -1,4 +1,4 @@
-//! Scores: BM25 over both token streams, coverage of short queries, and points for tags.
+//! Scores: BM25 over the token streams, coverage of short queries, and points for tags.
 //!
 //! The loops over the postings are our own, one term at a time into one number per document. Tantivy's queries skip
 //! documents that cannot win, which is slower with so many terms, and they sum floats in an order that depends on the
@@ -18,7 +18,7 @@ use tantivy::schema::IndexRecordOption;
 use tantivy::{DocId, DocSet, TERMINATED};
 
 use super::document::{Filter, N_OF_STREAM, N_TEXTS};
-use super::plan::{K1, QueryPlan, TagPoints, UNIT};
+use super::plan::{K1, PlannedField, QueryPlan, TagPoints, UNIT};
 use super::query::{COVERAGE, Part, TextQuery};
 use super::snapshot::{Segment, Snapshot, Statistics, documents};
 
@@ -61,9 +61,6 @@ type TermSet = u128;
 /// The postings of a term in a field of a segment.
 struct TermList<'a> {
     field: usize,
-    /// The number of the term in the plan, and its bit in the coverage.
-    term: usize,
-    bit: u16,
     factor: f32,
     postings: SegmentPostings,
     lengths: &'a FieldNormReader,
@@ -163,12 +160,20 @@ impl<'a> Scores<'a> {
         // Every list of postings is opened once for all candidates of its segment.
         for wanted in order.chunk_by(|one, other| candidates[*one].segment == candidates[*other].segment) {
             let segment = candidates[wanted[0]].segment as usize;
-            self.each_list(segment, &norms, &mut |mut list| {
-                let part = if list.field < N_OF_STREAM { list.field } else { Part::Identifiers as usize };
+            self.each_term(segment, &norms, &mut |at, mut lists| {
                 for index in wanted {
-                    if is_at(&mut list.postings, candidates[*index].doc) {
-                        points[*index].0[part] += list.points();
-                        points[*index].1 |= 1 << list.term;
+                    let (parts, terms) = &mut points[*index];
+                    let mut best = None;
+                    for list in &mut lists {
+                        if is_at(&mut list.postings, candidates[*index].doc) {
+                            let part = if list.field < N_OF_STREAM { list.field } else { Part::Identifiers as usize };
+                            parts[part] += list.points() / self.plan.other_fields;
+                            best = best.max(Some((list.points(), part)));
+                        }
+                    }
+                    if let Some((best, part)) = best {
+                        parts[part] += best - best / self.plan.other_fields;
+                        *terms |= 1 << at;
                     }
                 }
             })?;
@@ -216,26 +221,25 @@ impl<'a> Scores<'a> {
         self.plan.terms.iter().enumerate().filter(|(at, _)| has(*at)).fold(0, |bits, (_, term)| bits | term.bit)
     }
 
-    /// Calls `each` with the postings of each term in each field of a segment.
-    fn each_list(
+    /// Calls `each` with the number of each term and its postings in the fields of a segment.
+    fn each_term(
         &self,
         segment: usize,
         norms: &[[f32; 256]],
-        each: &mut dyn FnMut(TermList<'_>),
+        each: &mut dyn FnMut(usize, Vec<TermList<'_>>),
     ) -> tantivy::Result<()> {
         let reader = &self.snapshot.segments[segment].reader;
-        for (field, norms) in norms.iter().enumerate() {
-            let tantivy_field = self.snapshot.fields.text[field];
-            let inverted = reader.inverted_index(tantivy_field)?;
-            let lengths = reader.get_fieldnorms_reader(tantivy_field)?;
-            for (at, term) in self.plan.terms.iter().enumerate() {
-                for planned in term.fields.iter().filter(|planned| planned.field == field) {
-                    let Some(info) = &planned.postings[segment] else { continue };
-                    let postings = inverted.read_postings_from_terminfo(info, IndexRecordOption::WithFreqs)?;
-                    let (factor, bit) = (planned.factor, term.bit);
-                    each(TermList { field, term: at, bit, factor, postings, lengths: &lengths, norms });
-                }
+        let read = |field| Ok((reader.inverted_index(field)?, reader.get_fieldnorms_reader(field)?));
+        let readers = self.snapshot.fields.text.into_iter().map(read).collect::<tantivy::Result<Vec<_>>>()?;
+        for (at, term) in self.plan.terms.iter().enumerate() {
+            let mut lists = Vec::with_capacity(term.fields.len());
+            for PlannedField { field, factor, postings } in &term.fields {
+                let Some(info) = &postings[segment] else { continue };
+                let (inverted, lengths) = &readers[*field];
+                let postings = inverted.read_postings_from_terminfo(info, IndexRecordOption::WithFreqs)?;
+                lists.push(TermList { field: *field, factor: *factor, postings, lengths, norms: &norms[*field] });
             }
+            each(at, lists);
         }
         Ok(())
     }
@@ -267,14 +271,26 @@ impl<'a> Scores<'a> {
         let n_documents = segment.reader.max_doc() as usize;
         let mut scores = vec![0i64; n_documents];
         let mut masks = vec![0u16; if self.plan.coverage_total > 0.0 { n_documents } else { 0 }];
-        self.each_list(index, norms, &mut |mut list| {
-            while list.postings.doc() != TERMINATED {
-                let doc = list.postings.doc() as usize;
-                scores[doc] += list.points();
-                if let Some(mask) = masks.get_mut(doc) {
-                    *mask |= list.bit;
+        // The best field of a term in each document that has it.
+        let (mut best, mut found) = (vec![0; n_documents], Vec::new());
+        self.each_term(index, norms, &mut |at, lists| {
+            for mut list in lists {
+                while list.postings.doc() != TERMINATED {
+                    let (doc, points) = (list.postings.doc() as usize, list.points());
+                    if best[doc] == 0 {
+                        found.push(doc);
+                    }
+                    best[doc] = points.max(best[doc]);
+                    scores[doc] += points / self.plan.other_fields;
+                    list.postings.advance();
                 }
-                list.postings.advance();
+            }
+            for doc in found.drain(..) {
+                let best = std::mem::take(&mut best[doc]);
+                scores[doc] += best - best / self.plan.other_fields;
+                if let Some(mask) = masks.get_mut(doc) {
+                    *mask |= self.plan.terms[at].bit;
+                }
             }
         })?;
         for (doc, mask) in masks.iter().enumerate() {

@@ -92,9 +92,9 @@ fn entries_are_found_for_the_tasks_that_need_them() {
     let listed = memory.list(&ralph_memory::memory::EntryFilter::default());
     assert!(listed.entries.len() >= 80 && listed.problems.is_empty(), "{:?}", listed.problems);
     let (gain, recall) = quality(&memory, &tasks, None);
-    // Measured when the weights were chosen: .773 and .693. The floors lie a little below, so that a
+    // Measured when the weights were chosen: .788 and .706. The floors lie a little below, so that a
     // change which loses is seen.
-    assert!(gain >= 0.75 && recall >= 0.67, "nDCG@10 {gain:.4}, recall@5 {recall:.4}");
+    assert!(gain >= 0.775 && recall >= 0.69, "nDCG@10 {gain:.4}, recall@5 {recall:.4}");
 }
 
 /// A memory in a temporary folder with entries of a name, a title, tags and a body.
