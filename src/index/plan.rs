@@ -58,6 +58,9 @@ pub(super) struct PlannedField {
     pub(super) postings: Vec<Option<TermInfo>>,
 }
 
+/// Where the segments have a term: the field, the places in it, and how many documents these are of.
+type TermPlaces = (usize, Vec<Option<TermInfo>>, u64);
+
 /// A tag in one segment that gives points to the documents that have it.
 pub(super) struct TagPoints {
     pub(super) segment: usize,
@@ -270,11 +273,7 @@ fn forms(term: &str, stream: usize, words: &[String], stems: &mut Stems) -> Vec<
 
 /// Returns the places of the two words that make a word which no document has, `rate` and `limiter` for `ratelimiter`, if a
 /// document has both.
-fn as_two_words(
-    snapshot: &Snapshot,
-    word: &str,
-    stems: &mut Stems,
-) -> tantivy::Result<Vec<(usize, Vec<Option<TermInfo>>, u64)>> {
+fn as_two_words(snapshot: &Snapshot, word: &str, stems: &mut Stems) -> tantivy::Result<Vec<TermPlaces>> {
     for at in 2..word.len().saturating_sub(1) {
         let (mut places, mut found) = (Vec::new(), [BTreeSet::new(), BTreeSet::new()]);
         for (half, found) in [&word[..at], &word[at..]].into_iter().zip(&mut found) {
