@@ -47,12 +47,6 @@ impl Guarded {
     }
 }
 
-/// Waits until every waiting process has tried the lock once. For a caller that would otherwise take the lock again at
-/// once and starve other processes.
-pub(crate) fn let_others_lock() {
-    std::thread::sleep(LONGEST_WAIT + LONGEST_WAIT / 4);
-}
-
 /// A lock that is held until this is dropped.
 #[derive(Debug)]
 pub struct Lock {

@@ -43,7 +43,7 @@ pub(crate) use folder::parent_of;
 pub(crate) use folder::{FileKind, FileStat, Folder};
 pub(crate) use layout::CONFIG;
 pub use layout::Store;
-pub(crate) use lock::{Lock, let_others_lock};
+pub(crate) use lock::Lock;
 pub use name::stem_for_title;
 pub(crate) use name::{archived_path, is_reserved_name};
 pub(crate) use operation_log::MAX_BYTES as MAX_LOGGED_BYTES;

@@ -27,8 +27,8 @@ use crate::settings::Settings;
 use crate::store::Store;
 use crate::text::is_same_name;
 
+pub(crate) use activity::Observer;
 pub use activity::{Activity, Step, Work};
-pub(crate) use activity::{Observer, Ongoing};
 pub(crate) use entries::{current_id, live_entry, no_such_entry, unlisted};
 pub use freshness::Rebuilt;
 pub(crate) use freshness::{Opened, View};

@@ -1,10 +1,9 @@
-//! Moves planned files to the archive, in batches between which other processes get the lock.
+//! Moves planned files to the archive.
 //!
 //! A file that changed since the plan was made stays where it is, and is reported. It knows nothing about why a file is
 //! archived.
 
 use std::collections::BTreeSet;
-use std::time::{Duration, Instant};
 
 use chrono::{DateTime, Utc};
 use xxhash_rust::xxh3::xxh3_64;
@@ -14,13 +13,9 @@ use super::report::{ArchivedEntry, TidyReport};
 use crate::entry::{EntryPath, Id};
 use crate::error::{Error, Problem, Result};
 use crate::index::catalog::Catalog;
-use crate::store::{Lock, Unreadable, archived_path, let_others_lock};
-use crate::workspace::{Ongoing, Work, Workspace};
+use crate::store::{Lock, Unreadable, archived_path};
+use crate::workspace::Workspace;
 
-/// How long the lock is held before every process that waits for it gets a chance.
-pub(super) const MAX_HOLD: Duration = Duration::from_millis(200);
-/// How many files are written or moved between two commits of the index: other processes read those that are in none.
-const COMMIT_EVERY: usize = 1_000;
 /// Reasons why a file is left as it is.
 pub(super) const SAVED: &str = "another program saved it at the same moment";
 pub(super) const GONE: &str = "it is gone";
@@ -65,83 +60,6 @@ impl PlannedMove {
             _ => SAVED,
         };
         Some(skipped(&self.entry.from, reason))
-    }
-}
-
-/// Work under the lock in batches. Between two of them other processes can take the lock.
-pub(super) struct LockedBatches<'a> {
-    workspace: &'a Workspace,
-    /// The lock, and when it was taken.
-    lock: Option<(Lock, Instant)>,
-    /// How long the lock is held at a time.
-    max_hold: Duration,
-    /// The number of files that were written or moved since the last commit of the index.
-    n_uncommitted: usize,
-    /// Whether git was busy with the work tree; the wait happens only once.
-    busy: Option<Problem>,
-    archiving: Ongoing<'a>,
-    /// Called before the lock is taken, so that tests can act as another program at that point.
-    interrupt: &'a mut dyn FnMut(),
-    report: TidyReport,
-}
-
-impl<'a> LockedBatches<'a> {
-    pub(super) fn new(
-        workspace: &'a Workspace,
-        max_hold: Duration,
-        n_files: usize,
-        interrupt: &'a mut dyn FnMut(),
-    ) -> LockedBatches<'a> {
-        let archiving = workspace.doing(Work::Archiving, Some(n_files));
-        let report = TidyReport::default();
-        LockedBatches { workspace, lock: None, max_hold, n_uncommitted: 0, busy: None, archiving, interrupt, report }
-    }
-
-    /// Runs a piece of work on `n_files` files under the lock.
-    pub(super) fn run(
-        &mut self,
-        n_files: usize,
-        work: impl FnOnce(&Lock, &mut TidyReport) -> Result<()>,
-    ) -> Result<()> {
-        if self.lock.as_ref().is_some_and(|(_, begun)| begun.elapsed() >= self.max_hold) {
-            self.lock = None;
-            if self.n_uncommitted >= COMMIT_EVERY {
-                self.workspace.commit_moved();
-                self.n_uncommitted = 0;
-            } else {
-                let_others_lock();
-            }
-        }
-        if self.lock.is_none() {
-            (self.interrupt)();
-            self.lock = Some((self.lock()?, Instant::now()));
-        }
-        let Some((lock, _)) = &self.lock else { return Ok(()) };
-        self.n_uncommitted += n_files;
-        work(lock, &mut self.report)?;
-        self.archiving.advance(n_files);
-        Ok(())
-    }
-
-    fn lock(&mut self) -> Result<Lock> {
-        if self.busy.is_some() {
-            return self.workspace.lock_within_git();
-        }
-        let (lock, busy) = self.workspace.lock_entries()?.into_parts();
-        self.busy = busy;
-        Ok(lock)
-    }
-
-    /// Brings the index up to date, and returns what was done.
-    pub(super) fn finish(self) -> TidyReport {
-        drop(self.lock);
-        drop(self.archiving);
-        let mut report = self.report;
-        if !(report.moved.is_empty() && report.merged.is_empty()) {
-            self.workspace.commit_moved();
-            report.problems.extend(self.busy);
-        }
-        report
     }
 }
 

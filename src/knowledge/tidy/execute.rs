@@ -1,16 +1,15 @@
 //! `tidy`: collects what the plans need, archives what is no longer used, and merges learnings that belong together.
 //!
-//! The plans are made without the lock, so the lock is held only while files are written and moved. Each merge keeps the old
+//! The plans are made without the lock, which is then held once, while files are written and moved. Each merge keeps the old
 //! version first, then writes the new one, and only then archives the others: a crash at any point leaves each statement in
 //! a file.
 
 use std::collections::HashSet;
-use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::archiving::{LockedBatches, MAX_HOLD, PlannedMove, SAVED, archived_names, move_planned, skipped};
+use super::archiving::{PlannedMove, SAVED, archived_names, move_planned, skipped};
 use super::plan::{Learning, LiveEntry, PlannedMerge, ReplacedBy, plan_merges, plan_moves};
 use super::report::{MergedLearnings, TidyReport};
 use crate::entry::knowledge::{Class, class};
@@ -23,7 +22,7 @@ use crate::search::retrieve::{replacements, superseded};
 use crate::store::Lock;
 use crate::workspace::{Work, Workspace};
 
-/// How many files are moved before other processes may take the lock.
+/// How many files are moved between two signs of progress.
 const BATCH: usize = 100;
 
 /// A merge of learnings, with the names of its files in the archive.
@@ -35,40 +34,42 @@ struct NamedMerge {
     others: Vec<PlannedMove>,
 }
 
-impl NamedMerge {
-    /// The number of files that it touches: the others, and the learning that takes them over.
-    fn n_files(&self) -> usize {
-        self.others.len() + 1
-    }
-}
-
 /// Implements [`Memory::tidy`](crate::Memory::tidy).
 pub(crate) fn tidy(workspace: &Workspace, dry_run: bool) -> Result<TidyReport> {
-    tidy_with(workspace, dry_run, MAX_HOLD, &mut || {})
+    tidy_with(workspace, dry_run, &mut || {})
 }
 
-fn tidy_with(
-    workspace: &Workspace,
-    dry_run: bool,
-    max_hold: Duration,
-    interrupt: &mut dyn FnMut(),
-) -> Result<TidyReport> {
+/// Tidies, and calls `interrupt` between the plan and the lock, so that tests can act as an editor there.
+fn tidy_with(workspace: &Workspace, dry_run: bool, interrupt: &mut dyn FnMut()) -> Result<TidyReport> {
     let (moves, merges) = plan(workspace)?;
+    let mut report = TidyReport::default();
     if dry_run {
-        let merged = merges.iter().map(|merge| merge.report.clone()).collect();
+        report.merged = merges.iter().map(|merge| merge.report.clone()).collect();
         let others = merges.into_iter().flat_map(|merge| merge.others);
-        let moved = moves.into_iter().chain(others).map(|planned| planned.entry).collect();
-        return Ok(TidyReport { moved, merged, problems: Vec::new() });
+        report.moved = moves.into_iter().chain(others).map(|planned| planned.entry).collect();
+        return Ok(report);
     }
-    let n_files = moves.len() + merges.iter().map(NamedMerge::n_files).sum::<usize>();
-    let mut batches = LockedBatches::new(workspace, max_hold, n_files, interrupt);
+    if moves.is_empty() && merges.is_empty() {
+        return Ok(report);
+    }
+    interrupt();
+    let (lock, busy) = workspace.lock_entries()?.into_parts();
+    let n_files = moves.len() + merges.iter().map(|merge| merge.others.len() + 1).sum::<usize>();
+    let mut archiving = workspace.doing(Work::Archiving, Some(n_files));
     for batch in moves.chunks(BATCH) {
-        batches.run(batch.len(), |lock, report| move_planned(workspace, lock, batch, report))?;
+        move_planned(workspace, &lock, batch, &mut report)?;
+        archiving.advance(batch.len());
     }
     for merge in merges {
-        batches.run(merge.n_files(), |lock, report| merge_planned(workspace, lock, &merge, report))?;
+        merge_planned(workspace, &lock, &merge, &mut report)?;
+        archiving.advance(merge.others.len() + 1);
     }
-    Ok(batches.finish())
+    drop((lock, archiving));
+    if !(report.moved.is_empty() && report.merged.is_empty()) {
+        workspace.commit_moved();
+        report.problems.extend(busy);
+    }
+    Ok(report)
 }
 
 /// Plans what goes to the archive, and the merges: an entry that goes to the archive is merged into none.
@@ -180,35 +181,6 @@ mod tests {
     use super::super::archiving::GONE;
     use super::super::tests::with_pairs;
     use super::*;
-    use crate::entry::knowledge::Knowledge;
-    use crate::memory::Memory;
-
-    /// Tidies pairs of learnings while another program adds a fact before each time that the lock is taken. Returns what was
-    /// merged and moved, and how often the other program wrote.
-    fn tidied(n_pairs: usize, is_expired: bool) -> (usize, usize, usize) {
-        let (folder, memory) = with_pairs(n_pairs);
-        for path in std::fs::read_dir(folder.path().join(".ralph/knowledge")).unwrap().filter(|_| is_expired) {
-            let path = path.unwrap().path();
-            let text = std::fs::read_to_string(&path).unwrap().replace("tags:", "expires_at: 2026-01-03\ntags:");
-            std::fs::write(path, text).unwrap();
-        }
-        let mut n_added = 0;
-        let mut add = || {
-            let other = Memory::open(folder.path()).unwrap();
-            let fact = Knowledge::new(format!("Fact of another program {n_added}"), ["b"], "It got the lock.");
-            assert_eq!(other.add(&fact).unwrap().action, crate::memory::WriteAction::Created);
-            n_added += 1;
-        };
-        let report = tidy_with(&memory.workspace, false, Duration::ZERO, &mut add).unwrap();
-        assert_eq!(report.problems, []);
-        (report.merged.len(), report.moved.len(), n_added)
-    }
-
-    #[test]
-    fn others_write_between_batches_and_merges() {
-        assert_eq!(tidied(BATCH, true), (0, 2 * BATCH, 2));
-        assert_eq!(tidied(5, false), (5, 5, 5));
-    }
 
     #[test]
     fn an_entry_that_is_saved_between_plan_and_move_stays() {
@@ -223,7 +195,7 @@ mod tests {
             std::fs::write(path("old-0"), kept).unwrap();
             std::fs::remove_file(path("new-0")).unwrap();
         };
-        let report = tidy_with(&memory.workspace, false, Duration::ZERO, &mut save).unwrap();
+        let report = tidy_with(&memory.workspace, false, &mut save).unwrap();
         assert_eq!(report.moved.iter().map(|moved| moved.id.stem()).collect::<Vec<_>>(), ["old-1"]);
         let told: Vec<&str> = report.problems.iter().map(|problem| problem.message.as_str()).collect();
         assert_eq!(told, [format!("left as it is: {GONE}"), format!("left as it is: {SAVED}")]);
@@ -237,8 +209,7 @@ mod tests {
         let text = std::fs::read_to_string(&path).unwrap() + "\nAnd a word that nobody has read.\n";
         let other = folder.path().join(format!(".ralph/knowledge/{}-0.md", if name == "old" { "new" } else { "old" }));
         let before = std::fs::read_to_string(&other).unwrap();
-        let report =
-            tidy_with(&memory.workspace, false, Duration::ZERO, &mut || std::fs::write(&path, &text).unwrap()).unwrap();
+        let report = tidy_with(&memory.workspace, false, &mut || std::fs::write(&path, &text).unwrap()).unwrap();
         assert_eq!((report.merged.len(), report.moved.len()), (0, 0));
         let told = format!(".ralph/knowledge/{name}-0.md");
         assert_eq!(report.problems.iter().map(|problem| &problem.path).collect::<Vec<_>>(), [&told]);
