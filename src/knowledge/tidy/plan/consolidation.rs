@@ -184,7 +184,7 @@ fn grown(mut clusters: Vec<Cluster<'_>>, now: DateTime<Utc>) -> Vec<Cluster<'_>>
         clusters.sort_by(|one, other| newest_first(one.members[0], other.members[0]));
         let n_before = clusters.len();
         let tags: Vec<&[String]> = clusters.iter().map(|cluster| cluster.tags.as_slice()).collect();
-        let groups = tag_groups::groups(&tags).groups;
+        let groups = tag_groups::groups(&tags);
         let mut left: Vec<Option<Cluster<'_>>> = clusters.into_iter().map(Some).collect();
         clusters = Vec::with_capacity(left.len());
         for group in groups {
