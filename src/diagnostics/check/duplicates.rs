@@ -13,7 +13,7 @@ use crate::entry::{Id, Kind, Scope};
 use crate::error::{Problem, Severity};
 use crate::knowledge::dedup::{content_words, share_most};
 use crate::knowledge::tidy::plan::{LiveEntry, RankedSets};
-use crate::search::retrieve::{circles, replaced};
+use crate::search::retrieve::{in_circles, replaced};
 use crate::text::{are_told_apart, comparable, printed_command};
 
 /// A body of fewer words than this may be right for two entries.
@@ -51,8 +51,8 @@ pub(super) fn find(live: &[LiveEntry], pairs: &[(Id, Id)], now: DateTime<Utc>) -
         }
     }
     let (mut problems, mut replacing) = (Vec::new(), HashMap::new());
-    let circles = circles(pairs);
-    for (new, old) in pairs.iter().filter(|(new, _)| !circles.iter().flatten().any(|id| id == new)) {
+    let circling = in_circles(pairs);
+    for (new, old) in pairs.iter().filter(|(new, _)| !circling.contains(new)) {
         let Some(&item) = by_id.get(new) else { continue };
         let first: &mut &LiveEntry = replacing.entry(old).or_insert(item);
         if first.id != item.id {

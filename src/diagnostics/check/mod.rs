@@ -19,7 +19,7 @@ use self::links::KnownNames;
 use crate::entry::{EntryNames, Id, Kind, is_ahead};
 use crate::error::{Findings, Problem, Severity};
 use crate::knowledge::tidy::plan::LiveEntry;
-use crate::search::retrieve::{circles, replacements_among};
+use crate::search::retrieve::{in_circles, replacements_among};
 use crate::text::printed_command;
 
 pub(crate) use self::names::{lost_names, unsafe_name};
@@ -35,7 +35,7 @@ pub(crate) fn problems(live: &[LiveEntry], names: &EntryNames, now: DateTime<Utc
     known.broken_links(live, &mut findings);
     known.unknown_ids(live, &mut findings);
     known.taken_aliases(live, &mut findings);
-    findings.extend(in_circles(live, pairs));
+    findings.extend(circles(live, pairs));
     findings.extend(suggested(live, &replacements.suggested));
     findings.extend(duplicates::find(live, pairs, now));
     findings.extend(from_the_future(live, now));
@@ -72,24 +72,20 @@ fn suggested(live: &[LiveEntry], pairs: &[(Id, Id)]) -> Vec<Problem> {
 }
 
 /// Reports entries that replace each other in a circle: each of them, since a change of any one ends the circle.
-fn in_circles(live: &[LiveEntry], pairs: &[(Id, Id)]) -> Vec<Problem> {
+fn circles(live: &[LiveEntry], pairs: &[(Id, Id)]) -> Vec<Problem> {
     let mut problems = Vec::new();
-    let groups = circles(pairs);
-    let group_of: HashMap<&Id, &Vec<Id>> =
-        groups.iter().flat_map(|group| group.iter().map(move |id| (id, group))).collect();
+    let circling = in_circles(pairs);
+    let is_in_circle = |(new, old): &&(Id, Id)| new != old && circling.contains(new) && circling.contains(old);
+    let others: HashMap<&Id, &Id> = pairs.iter().filter(is_in_circle).map(|(new, old)| (new, old)).collect();
     for item in live.iter().filter(|item| item.counts && item.head.valid) {
         if item.head.supersedes.contains(&item.id) {
             let message = "the entry supersedes itself, which has no effect";
             let hint = "remove its own id from `supersedes`";
             problems.push(item.problem(Severity::Warning, "supersedes-cycle", message, hint));
         }
-        if let Some(group) = group_of.get(&item.id) {
-            let others: Vec<String> =
-                group.iter().filter(|id| **id != item.id).take(3).map(|id| format!("`{id}`")).collect();
-            let more = if group.len() > others.len() + 1 { ", …" } else { "" };
+        if let Some(other) = others.get(&item.id) {
             let message = format!(
-                "this entry and {}{more} supersede each other, so none of them counts as replaced",
-                others.join(", ")
+                "this entry and `{other}` are in a circle of entries that supersede each other, so neither counts as replaced"
             );
             let hint =
                 "keep in `supersedes` of the newest only the entry that it replaces, and remove it from the others";

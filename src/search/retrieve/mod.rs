@@ -26,7 +26,7 @@ pub(crate) use crate::index::TermEvidence;
 use counted::holds;
 pub(crate) use counted::{is_told, with_people};
 pub(crate) use event_caps::beyond_caps;
-pub(crate) use supersede::{Replacements, circles, may_replace};
+pub(crate) use supersede::{Replacements, in_circles, may_replace};
 
 /// The largest share of meaning in a score: with a share of 1, words would find nothing.
 const MOST_MEANING: f64 = 0.99;
@@ -431,10 +431,8 @@ pub(crate) fn replacements_among<'a>(
 /// Returns the ids that another one replaces; of `pairs` the first replaces the second. Entries that replace each other
 /// in a circle all stay: nothing says which of them is the newest, and hiding them all would lose their content.
 pub(crate) fn replaced(pairs: &[(Id, Id)]) -> HashSet<Id> {
-    let circles = circles(pairs);
-    let circle_of: HashMap<&Id, usize> =
-        circles.iter().enumerate().flat_map(|(at, circle)| circle.iter().map(move |id| (id, at))).collect();
-    let is_in_circle = |new: &Id, old: &Id| circle_of.get(new).is_some_and(|circle| circle_of.get(old) == Some(circle));
+    let circling = in_circles(pairs);
+    let is_in_circle = |new: &Id, old: &Id| circling.contains(new) && circling.contains(old);
     pairs.iter().filter(|(new, old)| new != old && !is_in_circle(new, old)).map(|(_, old)| old.clone()).collect()
 }
 
