@@ -93,8 +93,9 @@ impl FileKind {
 #[derive(Debug)]
 pub struct Folder {
     descriptor: OwnedFd,
-    /// What the file system can do, as far as it is known.
-    pub(super) abilities: Abilities,
+    /// Whether to ask the file system to rename without replacing, and to exchange two names: it may refuse, and tests do
+    /// without.
+    pub(super) has_rename_flags: bool,
 }
 
 impl Folder {
@@ -173,7 +174,7 @@ impl Folder {
             "" => self.descriptor.try_clone()?,
             path => self.open_below(path, OFlags::RDONLY | OFlags::DIRECTORY)?,
         };
-        Ok(Folder { descriptor, abilities: self.abilities })
+        Ok(Folder { descriptor, has_rename_flags: self.has_rename_flags })
     }
 
     /// Opens the folder of the file at `path` below this one, and returns it with the file's name.
@@ -223,7 +224,10 @@ impl Folder {
     /// Opens the folder `name` in this one.
     pub(super) fn enter(&self, name: &OsStr) -> io::Result<Folder> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        Ok(Folder { descriptor: openat(&self.descriptor, name, flags, Mode::empty())?, abilities: self.abilities })
+        Ok(Folder {
+            descriptor: openat(&self.descriptor, name, flags, Mode::empty())?,
+            has_rename_flags: self.has_rename_flags,
+        })
     }
 
     /// Returns the names in this folder with their kinds, in arbitrary order, without `.` and `..`. A name that is
@@ -266,7 +270,7 @@ impl Folder {
 
 impl From<OwnedFd> for Folder {
     fn from(descriptor: OwnedFd) -> Folder {
-        Folder { descriptor, abilities: Abilities::ALL }
+        Folder { descriptor, has_rename_flags: system::HAS_RENAME_FLAGS }
     }
 }
 
@@ -274,21 +278,6 @@ impl AsFd for Folder {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.descriptor.as_fd()
     }
-}
-
-/// Operations that the file system may lack. Each is tried, with a fallback if the system refuses; tests switch one
-/// off, to test the fallback.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Abilities {
-    /// Whether two names can be exchanged, and a rename can refuse to replace.
-    pub(super) rename_flags: bool,
-    /// Whether a file can have two names.
-    pub(super) hard_links: bool,
-}
-
-impl Abilities {
-    /// What is tried first, everywhere.
-    pub(super) const ALL: Abilities = Abilities { rename_flags: system::HAS_RENAME_FLAGS, hard_links: true };
 }
 
 /// Refuses an open file that is not a regular one.

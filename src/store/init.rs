@@ -10,10 +10,10 @@ use std::path::Path;
 use super::folder::{FileKind, Folder, check_path, explain, is_missing, split};
 use super::layout::{MEMORY, Store};
 use super::make_folders::NEW_FOLDER;
-use super::temp::{Access, Durability, rename_new, try_rename_new};
+use super::temp::{Access, Durability, rename_new};
 use super::write::Created;
 use crate::error::{IoContext as _, Result};
-use crate::system::posix::fs::{AtFlags, renameat, unlinkat};
+use crate::system::posix::fs::{AtFlags, unlinkat};
 
 /// Where skills are now, and where earlier programs kept them; relative to the root.
 const SKILLS: &str = ".claude/skills";
@@ -116,15 +116,7 @@ fn move_skill(old: &Folder, new: &Folder, name: &OsStr, kind: FileKind) -> io::R
     if new.stat_of(name).is_ok() {
         return Ok(false);
     }
-    let (here, there) = ((old, name), (new, name));
-    let moved = match kind {
-        // Without that call, the rename can replace nothing but an empty folder that appeared after the check above.
-        FileKind::Folder => {
-            try_rename_new(here, there).and_then(|done| if done { Ok(()) } else { Ok(renameat(old, name, new, name)?) })
-        }
-        _ => rename_new(here, there),
-    };
-    match moved {
+    match rename_new((old, name), (new, name)) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
         moved => moved.map(|()| true),
     }

@@ -10,11 +10,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::folder::{Folder, is_errno, is_unsupported};
+use super::folder::{FileKind, Folder};
 use super::name::MAX_NAME_BYTES;
-use crate::system::posix::fs::{
-    AtFlags, Gid, Mode, OFlags, Uid, fchmod, fchown, fstat, linkat, openat, renameat, unlinkat,
-};
+use crate::system::posix::fs::{AtFlags, Gid, Mode, OFlags, Uid, fchmod, fchown, fstat, openat, renameat, unlinkat};
 use crate::system::posix::io::Errno;
 use crate::system::{self, RenameKind};
 use crate::text::floor;
@@ -193,22 +191,17 @@ fn hexadecimal(text: &str) -> Option<u64> {
     (text.len() == 16).then(|| u64::from_str_radix(text, 16).ok())?
 }
 
-/// Renames a file, in the same folder or to another, and never replaces an existing one (`AlreadyExists`).
+/// Renames a file or a folder, in the same folder or to another, and never replaces an existing one (`AlreadyExists`).
 pub(super) fn rename_new(from: (&Folder, &str), to: (&Folder, &str)) -> io::Result<()> {
-    if try_rename_new(from, to)? {
+    if from.0.has_rename_flags && system::rename(RenameKind::New, from, to)? {
         return Ok(());
     }
-    if from.0.abilities.hard_links {
-        match linkat(from.0, from.1, to.0, to.1, AtFlags::empty()).map_err(io::Error::from) {
-            Ok(()) => {
-                return unlinkat(from.0, from.1, AtFlags::empty()).map_err(|error| {
-                    let _ = unlinkat(to.0, to.1, AtFlags::empty());
-                    error.into()
-                });
-            }
-            Err(error) if is_unsupported(&error) || is_errno(&error, Errno::PERM) => {}
-            Err(error) => return Err(error),
-        }
+    if from.0.stat_of(from.1)?.kind == FileKind::Folder {
+        return match renameat(from.0, from.1, to.0, to.1) {
+            // It replaces a folder with nothing in it, which loses nothing.
+            Err(Errno::NOTEMPTY) => Err(io::ErrorKind::AlreadyExists.into()),
+            renamed => Ok(renamed?),
+        };
     }
     // Claims the name with an empty file, so that the rename replaces this call's own file.
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -224,17 +217,7 @@ pub(super) fn respell(from: (&Folder, &str), to: (&Folder, &str)) -> io::Result<
     Ok(renameat(from.0, from.1, to.0, to.1)?)
 }
 
-/// Renames a file or a folder and never replaces an existing one (`AlreadyExists`). `false` means that nothing was done
-/// because the system does not support it.
-pub(super) fn try_rename_new(from: (&Folder, &str), to: (&Folder, &str)) -> io::Result<bool> {
-    rename_with(RenameKind::New, from, to)
-}
-
 /// Exchanges two names. `false` means that nothing was done because the system does not support it.
 pub(super) fn exchange(a: (&Folder, &str), b: (&Folder, &str)) -> io::Result<bool> {
-    rename_with(RenameKind::Exchange, a, b)
-}
-
-fn rename_with(kind: RenameKind, from: (&Folder, &str), to: (&Folder, &str)) -> io::Result<bool> {
-    Ok(from.0.abilities.rename_flags && system::rename(kind, from, to)?)
+    Ok(a.0.has_rename_flags && system::rename(RenameKind::Exchange, a, b)?)
 }

@@ -5,7 +5,7 @@ use std::io::{ErrorKind, Read as _, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::sync::Barrier;
 
-use super::{ALL_ABILITIES, Fixture, assert_io, assert_outside, now};
+use super::{Fixture, RENAMES, assert_io, assert_outside, now};
 use crate::entry::MAX_FILE_BYTES;
 use crate::error::Error;
 use crate::store::temp::{Access, Durability};
@@ -13,8 +13,8 @@ use crate::store::{Created, Store};
 
 #[test]
 fn create_makes_parents_and_never_replaces() {
-    for abilities in ALL_ABILITIES {
-        let fixture = Fixture::with(abilities);
+    for has_flags in RENAMES {
+        let fixture = Fixture::with(has_flags);
         let lock = fixture.lock();
         let create = |path, bytes: &[u8]| fixture.store.create(&lock, path, bytes).unwrap();
         assert_eq!(create("journal/run-1a2b3c4d/0001.md", b"one\r\n"), Created::Made);
@@ -35,8 +35,8 @@ fn create_makes_parents_and_never_replaces() {
 
 #[test]
 fn one_of_many_creators_wins() {
-    for abilities in ALL_ABILITIES {
-        let fixture = Fixture::with(abilities);
+    for has_flags in RENAMES {
+        let fixture = Fixture::with(has_flags);
         let folder =
             fixture.store.make_folder(".ralph/journal").map(|_| fixture.store.folder("journal").unwrap()).unwrap();
         for round in 0..20 {
@@ -168,8 +168,8 @@ fn init_adds_what_is_absent() {
 
 #[test]
 fn skills_are_moved_unless_the_name_is_taken() {
-    for abilities in ALL_ABILITIES {
-        let fixture = Fixture::with(abilities);
+    for has_flags in RENAMES {
+        let fixture = Fixture::with(has_flags);
         let skills = fixture.root().join(".claude/skills");
         assert_eq!(fixture.store.move_skills().unwrap(), Default::default());
         assert!(!skills.exists());

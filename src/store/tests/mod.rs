@@ -17,15 +17,11 @@ use chrono::{DateTime, Utc};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use tempfile::TempDir;
 
-use super::folder::Abilities;
 use super::{Lock, Store};
+use crate::system::HAS_RENAME_FLAGS;
 
-/// The operations that every file system here supports, down to those of the most limited one.
-const ALL_ABILITIES: [Abilities; 3] = [
-    Abilities::ALL,
-    Abilities { rename_flags: false, hard_links: true },
-    Abilities { rename_flags: false, hard_links: false },
-];
+/// Whether to rename with flags, which not every file system supports.
+const RENAMES: [bool; 2] = [HAS_RENAME_FLAGS, false];
 
 /// A memory in a temporary folder.
 struct Fixture {
@@ -40,9 +36,9 @@ impl Fixture {
         Fixture { folder, store }
     }
 
-    fn with(abilities: Abilities) -> Fixture {
+    fn with(has_rename_flags: bool) -> Fixture {
         let mut fixture = Fixture::new();
-        fixture.store.root_folder.abilities = abilities;
+        fixture.store.root_folder.has_rename_flags = has_rename_flags;
         fixture
     }
 

@@ -2,12 +2,12 @@
 
 use std::io::ErrorKind;
 
-use super::{ALL_ABILITIES, Fixture, assert_conflict, assert_io, assert_outside};
+use super::{Fixture, RENAMES, assert_conflict, assert_io, assert_outside};
 
 #[test]
 fn a_move_never_replaces() {
-    for abilities in ALL_ABILITIES {
-        let fixture = Fixture::with(abilities);
+    for has_flags in RENAMES {
+        let fixture = Fixture::with(has_flags);
         let lock = fixture.lock();
         let (a, archived) = ("knowledge/a.md", "archive/knowledge/a.md");
         fixture.put(a, "a");
@@ -25,8 +25,8 @@ fn a_move_never_replaces() {
 
 #[test]
 fn each_of_many_moves_succeeds_or_has_a_reason() {
-    for abilities in ALL_ABILITIES {
-        let fixture = Fixture::with(abilities);
+    for has_flags in RENAMES {
+        let fixture = Fixture::with(has_flags);
         let lock = fixture.lock();
         for path in ["knowledge/a.md", "knowledge/sub/b.md", "knowledge/c.md", "archive/knowledge/c.md"] {
             fixture.put(path, path);

@@ -8,10 +8,11 @@ use std::path::PathBuf;
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use tempfile::TempDir;
 
-use super::ALL_ABILITIES;
-use crate::store::folder::{Abilities, Folder};
+use super::RENAMES;
+use crate::store::folder::Folder;
 use crate::store::outside::write_file;
 use crate::store::replace_file::WriteStep;
+use crate::system::HAS_RENAME_FLAGS;
 
 /// What ticking a task and `setup` replace.
 const OLD: &[u8] = b"- [ ] write the parser\n";
@@ -24,10 +25,10 @@ struct ProjectFolder {
 }
 
 impl ProjectFolder {
-    fn new(abilities: Abilities) -> ProjectFolder {
+    fn new(has_rename_flags: bool) -> ProjectFolder {
         let place = tempfile::tempdir().unwrap();
         let mut folder = Folder::open(place.path()).unwrap();
-        folder.abilities = abilities;
+        folder.has_rename_flags = has_rename_flags;
         fs::write(place.path().join("a"), OLD).unwrap();
         ProjectFolder { place, folder }
     }
@@ -51,7 +52,7 @@ impl ProjectFolder {
 #[cfg(not(feature = "portable"))]
 #[test]
 fn no_version_of_two_saves_is_lost() {
-    let project = ProjectFolder::new(Abilities::ALL);
+    let project = ProjectFolder::new(HAS_RENAME_FLAGS);
     let mut at_step = |step| match step {
         WriteStep::Written => {}
         WriteStep::Checked => project.save(b"first"),
@@ -65,8 +66,8 @@ fn no_version_of_two_saves_is_lost() {
 
 #[test]
 fn a_file_keeps_its_mode_and_leaves_nothing_beside_it() {
-    for abilities in ALL_ABILITIES {
-        let project = ProjectFolder::new(abilities);
+    for has_flags in RENAMES {
+        let project = ProjectFolder::new(has_flags);
         fs::set_permissions(project.path(), fs::Permissions::from_mode(0o640)).unwrap();
         assert!(project.folder.replace("a", OLD, NEW).unwrap());
         assert_eq!(fs::read(project.path()).unwrap(), NEW);
@@ -113,7 +114,7 @@ fn nothing_is_written_through_what_is_not_a_regular_file() {
 
 #[test]
 fn what_another_user_or_a_folder_protects_is_not_replaced() {
-    let project = ProjectFolder::new(Abilities::ALL);
+    let project = ProjectFolder::new(HAS_RENAME_FLAGS);
     assert_eq!(project.folder.protection("a").unwrap(), None);
     if rustix::process::geteuid().is_root() {
         return; // Root may write everywhere.
@@ -140,7 +141,7 @@ fn a_folder_may_be_a_link_and_a_hard_link_is_not_written_through() {
 
 #[test]
 fn a_private_file_takes_no_name_that_is_taken() {
-    let project = ProjectFolder::new(Abilities::ALL);
+    let project = ProjectFolder::new(HAS_RENAME_FLAGS);
     symlink("absent", project.place.path().join("link")).unwrap();
     for name in ["a", "link"] {
         assert_eq!(project.folder.create_private(name).unwrap_err().kind(), io::ErrorKind::AlreadyExists, "{name}");
@@ -155,7 +156,7 @@ fn a_private_file_takes_no_name_that_is_taken() {
 #[cfg(feature = "setup")]
 #[test]
 fn leftovers_of_a_killed_process_are_swept() {
-    let project = ProjectFolder::new(Abilities::ALL);
+    let project = ProjectFolder::new(HAS_RENAME_FLAGS);
     let dead = u32::MAX;
     let name = |random: &str| crate::store::temp::exchange_name(&format!(".tmp-{dead}-{random}"), "a", OLD, NEW);
     let (known, unknown) = (name("0000000000000001"), name("0000000000000002"));

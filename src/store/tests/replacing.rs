@@ -5,10 +5,10 @@ use std::io::ErrorKind;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::Path;
 
-use super::{ALL_ABILITIES, Fixture, assert_conflict, assert_io, assert_outside, now};
+use super::{Fixture, RENAMES, assert_conflict, assert_io, assert_outside, now};
 use crate::entry::MAX_FILE_BYTES;
 use crate::error::Error;
-use crate::store::folder::{Abilities, Folder};
+use crate::store::folder::Folder;
 use crate::store::replace_file::WriteStep;
 use crate::store::temp::{Access, first_mode};
 
@@ -16,9 +16,9 @@ const A: &str = "knowledge/a.md";
 
 #[test]
 fn replaces_what_was_read_and_keeps_the_mode() {
-    for abilities in ALL_ABILITIES {
+    for has_flags in RENAMES {
         for mode in [0o600, 0o644, 0o664, 0o666, 0o755, 0o440] {
-            let fixture = Fixture::with(abilities);
+            let fixture = Fixture::with(has_flags);
             fixture.put(A, "old\r\n");
             let path = fixture.store.memory().join(A);
             fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
@@ -76,17 +76,17 @@ fn state(path: &Path) -> String {
 }
 
 /// Calls `check` for each of the actions at each step, with what the action turns a file into.
-fn at_each_step(check: impl Fn(Abilities, WriteStep, &dyn Fn(&Path), &str)) {
+fn at_each_step(check: impl Fn(bool, WriteStep, &dyn Fn(&Path), &str)) {
     for act in ACTIONS {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("a.md");
         fs::write(&path, "old").unwrap();
         act(&path);
-        for abilities in ALL_ABILITIES {
+        for has_flags in RENAMES {
             for step in [WriteStep::Written, WriteStep::Checked, WriteStep::Exchanged] {
                 // Without an exchange, nothing comes after it.
-                if abilities.rename_flags || step != WriteStep::Exchanged {
-                    check(abilities, step, &act, &state(&path));
+                if has_flags || step != WriteStep::Exchanged {
+                    check(has_flags, step, &act, &state(&path));
                 }
             }
         }
@@ -103,16 +103,16 @@ fn at(step: WriteStep, act: impl Fn()) -> impl FnMut(WriteStep) {
 
 #[test]
 fn what_another_program_does_to_an_entry_meanwhile_is_kept() {
-    at_each_step(|abilities, step, act, made| {
-        let fixture = Fixture::with(abilities);
+    at_each_step(|has_flags, step, act, made| {
+        let fixture = Fixture::with(has_flags);
         fixture.put(A, "old");
         fixture.put("elsewhere.md", "elsewhere");
         let path = fixture.store.memory().join(A);
         let mut meanwhile = at(step, || act(&path));
         let replaced = fixture.store.replace_with(&fixture.lock(), A, b"old", b"new", now(), &mut meanwhile);
-        let case = format!("{abilities:?} {step:?} {made}: {replaced:?}");
+        let case = format!("{has_flags} {step:?} {made}: {replaced:?}");
         // The exchange displaces whatever took the file's place.
-        if step == WriteStep::Checked && abilities.rename_flags && made != "nothing" {
+        if step == WriteStep::Checked && has_flags && made != "nothing" {
             let kept = replaced.unwrap().unwrap();
             assert_eq!(kept, "archive/knowledge/a.conflict-20260217T120000Z.md", "{case}");
             assert_eq!(
@@ -135,14 +135,14 @@ fn what_another_program_does_to_an_entry_meanwhile_is_kept() {
 
 #[test]
 fn what_another_program_does_to_an_outside_file_meanwhile_stays_in_its_place() {
-    at_each_step(|abilities, step, act, made| {
+    at_each_step(|has_flags, step, act, made| {
         let place = tempfile::tempdir().unwrap();
         let mut folder = Folder::open(place.path()).unwrap();
-        folder.abilities = abilities;
+        folder.has_rename_flags = has_flags;
         let path = place.path().join("a.md");
         fs::write(&path, "old").unwrap();
         let is_replaced = folder.replace_with("a.md", b"old", b"new", &mut at(step, || act(&path))).unwrap();
-        let case = format!("{abilities:?} {step:?} {made}");
+        let case = format!("{has_flags} {step:?} {made}");
         assert_eq!((is_replaced, state(&path).as_str()), (step == WriteStep::Exchanged, made), "{case}");
         let names = usize::from(made != "nothing");
         assert_eq!(fs::read_dir(place.path()).unwrap().count(), names, "{case}");

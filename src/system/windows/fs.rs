@@ -295,7 +295,7 @@ pub(crate) fn renameat(
     persistently(|| fs::rename(&from, &to))
 }
 
-/// Renames a folder and never replaces anything; what is no folder is renamed by [`linkat`], which never does.
+/// Renames a folder and never replaces anything. For a file, Windows has no such call that the standard library knows.
 pub(crate) fn rename_folder(from: (impl AsFd, &str), to: (impl AsFd, &str)) -> ErrnoResult<()> {
     match statat(&from.0, from.1, AtFlags::SYMLINK_NOFOLLOW).map(|stat| FileType::from_raw_mode(stat.st_mode))? {
         FileType::Directory => match statat(&to.0, to.1, AtFlags::SYMLINK_NOFOLLOW) {
@@ -305,11 +305,6 @@ pub(crate) fn rename_folder(from: (impl AsFd, &str), to: (impl AsFd, &str)) -> E
         },
         _ => Err(Errno::NOSYS),
     }
-}
-
-pub(crate) fn linkat(from: impl AsFd, from_name: &str, to: impl AsFd, to_name: &str, _: AtFlags) -> ErrnoResult<()> {
-    let from = path_at(from.as_fd(), from_name.as_ref())?;
-    Ok(fs::hard_link(from, path_at(to.as_fd(), to_name.as_ref())?)?)
 }
 
 pub(crate) fn unlinkat(folder: impl AsFd, name: impl AsRef<OsStr>, flags: AtFlags) -> ErrnoResult<()> {
