@@ -20,10 +20,8 @@ use crate::system::posix::host;
 
 /// The name of a lock file, in its folder.
 pub(super) const LOCK: &str = "lock";
-/// How long to wait before the second try; each further wait is twice as long.
-const FIRST_WAIT: Duration = Duration::from_millis(1);
-/// The longest wait between two tries: a person does not notice it, and it costs no CPU.
-const LONGEST_WAIT: Duration = Duration::from_millis(20);
+/// How long to wait between two tries: the same for all, so that no newer process overtakes the older ones again and again.
+const PAUSE: Duration = Duration::from_millis(2);
 /// How long a command waits for the lock of the cache, which it can do without.
 const CACHE_TIMEOUT: Duration = Duration::from_millis(250);
 /// The longest text of a holder that is read, in bytes.
@@ -105,7 +103,6 @@ impl Store {
     fn lock_file(&self, folder: &str, timeout: Duration, interrupt: &mut dyn FnMut()) -> Result<File> {
         let path = self.full_path(folder).join(LOCK);
         let started = Instant::now();
-        let mut wait = FIRST_WAIT;
         loop {
             let open = || {
                 let folder = self.make_folders(folder)?;
@@ -128,19 +125,8 @@ impl Store {
                 let waited_ms = u64::try_from(waited.as_millis()).unwrap_or(u64::MAX);
                 return Err(Error::Locked { path, waited_ms, holder: holder(&file) });
             }
-            std::thread::sleep(wait.min(timeout.saturating_sub(waited)));
-            wait = longest_wait(waited).min(wait * 2);
+            std::thread::sleep(PAUSE.min(timeout.saturating_sub(waited)));
         }
-    }
-}
-
-/// Returns how long to wait at most before the next try. A process that has waited for long tries more often, because
-/// newer processes start with short intervals and could overtake it again and again.
-fn longest_wait(waited: Duration) -> Duration {
-    match waited.as_secs() {
-        0 => LONGEST_WAIT,
-        1..=4 => LONGEST_WAIT / 4,
-        _ => FIRST_WAIT,
     }
 }
 
@@ -200,16 +186,4 @@ pub(super) fn holder(file: &File) -> Option<String> {
     let text = String::from_utf8_lossy(&bytes[..n_bytes]);
     let line: String = text.lines().next()?.chars().filter(|character| !character.is_control()).collect();
     (!line.trim().is_empty()).then(|| line.trim().to_owned())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn long_waiters_try_as_often_as_new_ones() {
-        let waits: Vec<Duration> = (0..60).map(|seconds| longest_wait(Duration::from_secs(seconds))).collect();
-        assert!(waits.is_sorted_by(|one, other| one >= other) && waits[0] > waits[1] && waits[1] > waits[5]);
-        assert!(waits.iter().all(|wait| *wait >= FIRST_WAIT));
-    }
 }
