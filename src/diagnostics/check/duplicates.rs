@@ -12,7 +12,7 @@ use crate::entry::knowledge::{Class, class, is_proposed};
 use crate::entry::{Id, Kind, Scope};
 use crate::error::{Problem, Severity};
 use crate::knowledge::dedup::{content_words, share_most};
-use crate::knowledge::tidy::plan::{LiveEntry, RankedSets};
+use crate::knowledge::tidy::plan::LiveEntry;
 use crate::search::retrieve::{in_circles, replaced};
 use crate::text::{are_told_apart, comparable, printed_command};
 
@@ -106,36 +106,28 @@ fn problem(item: &LiveEntry, first: &LiveEntry, how: &str) -> Problem {
     item.problem(Severity::Warning, "near-duplicate", message, hint)
 }
 
-/// The titles of one scope as sets of words, and for each rare word the titles that could be similar because of it.
+/// The titles of one scope as sets of words, and the long enough titles that have each of the rarer words.
 struct Titles<'a> {
-    /// The words of each title; none where a title is too short.
-    ranked: RankedSets<'a>,
-    /// For each word, the titles that have it among their deciding words.
-    by_word: Vec<Vec<usize>>,
+    sets: &'a [BTreeSet<String>],
+    by_word: HashMap<&'a str, Vec<usize>>,
 }
 
 impl<'a> Titles<'a> {
-    fn new(titles: &'a [BTreeSet<String>]) -> Titles<'a> {
-        let sets: Vec<Vec<&str>> = titles.iter().map(|words| words.iter().map(String::as_str).collect()).collect();
-        let mut ranked = RankedSets::new(&sets);
-        let mut by_word = vec![Vec::new(); ranked.words.len()];
-        for (at, words) in ranked.sets.iter_mut().enumerate() {
-            if words.len() < MIN_TITLE_WORDS {
-                words.clear();
-            }
-            for &word in deciding(words) {
-                if ranked.words[word as usize].0 <= MAX_TITLES_WITH_WORD {
-                    by_word[word as usize].push(at);
-                }
+    fn new(sets: &'a [BTreeSet<String>]) -> Titles<'a> {
+        let mut by_word: HashMap<&str, Vec<usize>> = HashMap::new();
+        for (at, words) in sets.iter().enumerate().filter(|(_, words)| words.len() >= MIN_TITLE_WORDS) {
+            for word in words {
+                by_word.entry(word).or_default().push(at);
             }
         }
-        Titles { ranked, by_word }
+        by_word.retain(|_, titles| titles.len() <= MAX_TITLES_WITH_WORD);
+        Titles { sets, by_word }
     }
 
     /// Returns the first of the entries before `at` that is similar to it.
     fn first_like(&self, at: usize, items: &[&LiveEntry]) -> Option<usize> {
         let tags: HashSet<&str> = items[at].head.tags.iter().map(String::as_str).collect();
-        let near = deciding(&self.ranked.sets[at]).iter().flat_map(|word| &self.by_word[*word as usize]);
+        let near = self.sets[at].iter().filter_map(|word| self.by_word.get(word.as_str())).flatten();
         let title = |at: usize| items[at].head.title.as_str();
         let is_like = |other: usize| self.are_alike(at, other) && !are_told_apart(title(at), title(other));
         let alike = near.copied().filter(|&other| other < at && is_like(other));
@@ -143,22 +135,15 @@ impl<'a> Titles<'a> {
     }
 
     fn are_alike(&self, one: usize, other: usize) -> bool {
-        let (one, other) = (&self.ranked.sets[one], &self.ranked.sets[other]);
+        let (one, other) = (&self.sets[one], &self.sets[other]);
         let (short, long) = if one.len() <= other.len() { (one, other) } else { (other, one) };
-        short.len() * 100 >= long.len() * TITLE_OVERLAP && short.iter().all(|word| long.binary_search(word).is_ok())
+        short.len() * 100 >= long.len() * TITLE_OVERLAP && short.is_subset(long)
     }
 
     fn share_tags(&self, one: usize, other: usize, tags: &HashSet<&str>, others: &[String]) -> bool {
         let n_shared = others.iter().filter(|tag| tags.contains(tag.as_str())).count();
-        share_most(tags, others) && (n_shared >= MIN_SHARED_TAGS || self.ranked.sets[one] == self.ranked.sets[other])
+        share_most(tags, others) && (n_shared >= MIN_SHARED_TAGS || self.sets[one] == self.sets[other])
     }
-}
-
-/// Returns the deciding words of a title: two similar titles have at least one of them in common. These are all words
-/// but as many as could be missing.
-fn deciding(words: &[u32]) -> &[u32] {
-    let n_shared_at_least = (words.len() * TITLE_OVERLAP).div_ceil(100);
-    &words[..words.len() - n_shared_at_least + usize::from(!words.is_empty())]
 }
 
 #[cfg(test)]
@@ -282,6 +267,6 @@ mod tests {
             .map(|at| named(&format!("e{at:03}"), &format!("alpha beta gamma {}", "x".repeat(at + 1)), "x", "one"))
             .collect();
         let words: Vec<BTreeSet<String>> = live.iter().map(|item| content_words(&item.head.title)).collect();
-        assert!(Titles::new(&words).by_word.iter().all(|titles| titles.len() <= MAX_TITLES_WITH_WORD));
+        assert!(Titles::new(&words).by_word.values().all(|titles| titles.len() <= MAX_TITLES_WITH_WORD));
     }
 }

@@ -4,13 +4,11 @@
 
 mod consolidation;
 mod pruning;
-mod ranked_sets;
 mod tag_groups;
 
 pub(crate) use self::consolidation::{Learning, PlannedMerge, plan_merges};
 pub use self::pruning::ArchiveReason;
 pub(crate) use self::pruning::{ReplacedBy, plan_moves};
-pub(crate) use self::ranked_sets::RankedSets;
 use crate::entry::{Head, Id};
 
 /// The file of a live entry.

@@ -1,12 +1,17 @@
 //! Groups sets of tags that have half of all their tags in common, directly or through others.
 
-use super::ranked_sets::RankedSets;
+use std::collections::{BTreeSet, HashMap};
 
 /// Groups the sets by their numbers, which are ascending in a group; the groups are in the order of their first. A tag that a
 /// set has twice counts once, and a set without tags is similar to no other.
 pub(super) fn groups(sets: &[&[String]]) -> Vec<Vec<usize>> {
-    let sets: Vec<Vec<&str>> = sets.iter().map(|set| set.iter().map(String::as_str).collect()).collect();
-    let sets = RankedSets::new(&sets).sets;
+    let mut numbers: HashMap<&str, usize> = HashMap::new();
+    let mut number = |tag| {
+        let next = numbers.len();
+        *numbers.entry(tag).or_insert(next)
+    };
+    let sets: Vec<BTreeSet<usize>> =
+        sets.iter().map(|set| set.iter().map(|tag| number(tag.as_str())).collect()).collect();
     let mut left: Vec<usize> = (0..sets.len()).collect();
     let mut groups = Vec::new();
     while !left.is_empty() {
@@ -23,8 +28,8 @@ pub(super) fn groups(sets: &[&[String]]) -> Vec<Vec<usize>> {
 }
 
 /// Whether two sets have at least half of the tags in common that one of them has: of `a` and `b` tags, `(a + b) / 3`.
-fn are_alike(one: &[u32], other: &[u32]) -> bool {
-    let n_shared = one.iter().filter(|tag| other.binary_search(tag).is_ok()).count();
+fn are_alike(one: &BTreeSet<usize>, other: &BTreeSet<usize>) -> bool {
+    let n_shared = one.intersection(other).count();
     n_shared > 0 && n_shared * 3 >= one.len() + other.len()
 }
 
