@@ -22,9 +22,6 @@ use crate::search::retrieve::{replacements, superseded};
 use crate::store::Lock;
 use crate::workspace::{Work, Workspace};
 
-/// How many files are moved between two signs of progress.
-const BATCH: usize = 100;
-
 /// A merge of learnings, with the names of its files in the archive.
 struct NamedMerge {
     report: MergedLearnings,
@@ -56,10 +53,8 @@ fn tidy_with(workspace: &Workspace, dry_run: bool, interrupt: &mut dyn FnMut()) 
     let (lock, busy) = workspace.lock_entries()?.into_parts();
     let n_files = moves.len() + merges.iter().map(|merge| merge.others.len() + 1).sum::<usize>();
     let mut archiving = workspace.doing(Work::Archiving, Some(n_files));
-    for batch in moves.chunks(BATCH) {
-        move_planned(workspace, &lock, batch, &mut report)?;
-        archiving.advance(batch.len());
-    }
+    move_planned(workspace, &lock, &moves, &mut report)?;
+    archiving.advance(moves.len());
     for merge in merges {
         merge_planned(workspace, &lock, &merge, &mut report)?;
         archiving.advance(merge.others.len() + 1);

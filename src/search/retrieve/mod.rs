@@ -432,8 +432,8 @@ pub(crate) fn replacements_among<'a>(
 /// in a circle all stay: nothing says which of them is the newest, and hiding them all would lose their content.
 pub(crate) fn replaced(pairs: &[(Id, Id)]) -> HashSet<Id> {
     let circling = in_circles(pairs);
-    let is_in_circle = |new: &Id, old: &Id| circling.contains(new) && circling.contains(old);
-    pairs.iter().filter(|(new, old)| new != old && !is_in_circle(new, old)).map(|(_, old)| old.clone()).collect()
+    let counts = |(new, old): &&(Id, Id)| new != old && !(circling.contains(new) && circling.contains(old));
+    pairs.iter().filter(counts).map(|(_, old)| old.clone()).collect()
 }
 
 #[cfg(test)]
