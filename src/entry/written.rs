@@ -368,7 +368,8 @@ mod tests {
         check("Prefix booleans with `is`", "Prefix booleans with `has`", None);
         check("数据库端口是五四三二。", "数据库端口仍是五四三二。", Some(Likeness::Near));
         check("使用缓存和索引的方法", "不使用缓存和索引的方法", None);
-        let long = |last: &str| format!("{} {last}", (0..150).map(|n| format!("word{n}x ")).collect::<String>());
+        let words: Vec<String> = (0..150).map(|n| format!("word{n}x")).collect();
+        let long = |last: &str| format!("{} {last}", words.join(" "));
         check(&long("Three times."), &long("At night."), Some(Likeness::Near));
         let [one, other] = ["grep -v inverts", "grep -V inverts"].map(|title| signature(title, "See the manual."));
         assert_eq!(likeness(&one, &other), None);

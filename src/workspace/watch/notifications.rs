@@ -241,7 +241,7 @@ fn is_of_interest(path: &Path, memory: &Path) -> bool {
     let inside = path.strip_prefix(memory).unwrap_or(path);
     let mut names = inside.iter().map(OsStr::as_encoded_bytes);
     let is_other = inside != path && names.next().is_some_and(|name| !ENTRY_FOLDERS.contains(&name));
-    !is_other && !names.last().is_some_and(|name| name.starts_with(b"."))
+    !is_other && !names.next_back().is_some_and(|name| name.starts_with(b"."))
 }
 
 #[cfg(test)]
