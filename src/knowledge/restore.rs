@@ -211,7 +211,10 @@ fn logged_versions(
             }
         }
         for (at, text) in texts.into_iter().enumerate().rev() {
-            if !is_signed_alike(text.as_bytes(), &current) && versions.iter().all(|version| version.text != text) {
+            if text.as_bytes() != current
+                && !is_unsigned(text.as_bytes(), &current)
+                && versions.iter().all(|version| version.text != text)
+            {
                 versions.push(version(operation, at, text));
             }
         }
@@ -219,12 +222,14 @@ fn logged_versions(
     Ok(versions)
 }
 
-/// Returns whether two texts differ in who wrote them, at most.
-fn is_signed_alike(one: &[u8], other: &[u8]) -> bool {
+/// Returns whether a text is another one before a hook named who wrote it.
+fn is_unsigned(one: &[u8], other: &[u8]) -> bool {
     let [one, other] = [one, other].map(|text| std::str::from_utf8(text).map(framed).unwrap_or_default());
-    let (Ok(of_one), Ok(of_other)) = (split(&one), split(&other)) else { return one == other };
+    let (Ok(of_one), Ok(of_other)) = (split(&one), split(&other)) else { return false };
+    let differs_in = |keys: &[&str]| only_differs_in(&one[of_one.head.clone()], &other[of_other.head.clone()], keys);
     one[of_one.body..] == other[of_other.body..]
-        && only_differs_in(&one[of_one.head], &other[of_other.head], &["source", FINGERPRINTS])
+        && differs_in(&["source", FINGERPRINTS])
+        && !differs_in(&[FINGERPRINTS])
 }
 
 fn version(operation: &LoggedOperation, at: usize, text: &str) -> EntryVersion {
