@@ -365,7 +365,7 @@ mod tests {
         check(said, "The database listens on port 5433.", None);
         check(said, "The database never listens on port 5432.", None);
         check(said, "The cache of another host listens on port 5432.", None);
-        check("Prefix booleans with `is`", "Prefix booleans with `has`", None);
+        check("Prefix booleans with `is`", "Prefix booleans with `has`", Some(Likeness::Near));
         check("数据库端口是五四三二。", "数据库端口仍是五四三二。", Some(Likeness::Near));
         check("使用缓存和索引的方法", "不使用缓存和索引的方法", None);
         let words: Vec<String> = (0..150).map(|n| format!("word{n}x")).collect();

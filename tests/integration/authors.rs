@@ -173,7 +173,8 @@ fn what_an_agents_tool_writes_is_the_agents() {
     let conflict = format!("---\n<<<<<<< a\n{FIELDS}\n=======\ntitle: x\n>>>>>>> b\n---\n\nBuild with ninja.\n");
     let file = ".ralph/knowledge/ninja.md";
     let link = "linked/ninja.md";
-    let many: String = (0..20).map(|n| format!("*** Add File: .ralph/knowledge/other-{n}.md\n+x\n")).collect();
+    let many: Vec<String> = (0..20).map(|n| format!("*** Add File: .ralph/knowledge/other-{n}.md\n+x\n")).collect();
+    let many = many.concat();
     let patch = format!("*** Begin Patch\n{many}*** Add File: {file}\n+x\n*** End Patch");
     for (name, tool, argument, written) in [
         ("a block", "Write", json!({"file_path": file}), block.as_str()),
