@@ -10,18 +10,20 @@ const LAST_LINES: usize = 5;
 /// Texts of limits, in lower case, with `|` between them.
 const LIMITS: &str = "usage limit|usage_limit_reached|session limit|weekly limit|hour limit|hit your limit|limit will reset|\
     out of extra usage|quota exceeded|exceeded your current quota|insufficient_quota";
-/// How the lines of clients begin that say so. Elsewhere such a text may be what an agent works on.
+/// How the lines of clients begin that say so, behind the name of an error. Elsewhere such a text may be what an agent works on.
 const OPENINGS: &str = "you've hit your|you've reached your|you have hit your|you have reached your|\
     you're out of extra usage|you are out of extra usage|you exceeded your current quota|your limit will reset|\
     claude ai usage limit|claude usage limit|usage limit reached|session limit reached|weekly limit reached|\
-    5-hour limit reached|the usage limit has been reached|quota exceeded";
+    5-hour limit reached|the usage limit has been reached|quota exceeded|insufficient_quota|request rejected (429)|\
+    status 429";
 /// How the lines of clients begin that say that a key is refused.
-const KEYS: &str = "invalid api key|incorrect api key|api key not valid|api error: 401|api error: 403|\
-    unexpected status 401|unexpected status 403|failed to authenticate|invalid authentication credentials|oauth token|\
-    please run /login|not logged in";
+const KEYS: &str = "invalid api key|incorrect api key|api key not valid|status 401|status 403|failed to authenticate|\
+    invalid authentication credentials|oauth token|please run /login|not logged in|your organization has been disabled|\
+    this organization has been disabled|your account has been disabled|your account has been suspended";
 /// How the lines of clients begin that say that there is no money.
-const BALANCES: &str = "credit balance|your credit balance|api error: 402|unexpected status 402|insufficient balance|\
-    insufficient credits|insufficient funds";
+const BALANCES: &str = "credit balance|your credit balance|status 402|insufficient balance|insufficient credits|\
+    insufficient funds|you have run out of credits|you've run out of credits|you are out of credits|\
+    you're out of credits|out of credits";
 
 /// Returns the line that says that an account keeps the agent from working, and what is wrong with the account. `errors`
 /// is what the agent wrote to its error output. An agent that `has_failed` may say it within a line, too.
@@ -39,20 +41,35 @@ pub(crate) fn account_trouble<'a>(
 
 /// Returns what a line says about the account.
 fn trouble(line: &str, has_failed: bool) -> Option<&'static str> {
-    let lower = line.to_lowercase().replace('’', "'");
-    let bare = lower.trim_start_matches(|next: char| !next.is_alphanumeric());
-    // `ERROR: …`, and `APIError: …`.
-    let told = bare.split_once(": ").filter(|(name, _)| name.ends_with("error") && !name.contains(' '));
-    let told = told.map_or(bare, |(_, told)| told);
+    let lower = |text: &str| text.to_lowercase().replace('’', "'");
+    let bare = line.trim_start_matches(|next: char| !next.is_alphanumeric());
+    let mut told = bare;
+    while let Some((_, rest)) = told.split_once(": ").filter(|(name, _)| is_error(name)) {
+        told = rest;
+    }
+    // A number is a status only where an error is named.
+    let is_status = told.len() < bare.len() && told.starts_with(|first: char| first.is_ascii_digit());
+    let told =
+        if is_status { format!("status {told}") } else { lower(told).replacen("unexpected status", "status", 1) };
     let begins = |openings: &str| openings.split('|').any(|opening| told.starts_with(opening));
-    let has_limit = LIMITS.split('|').any(|limit| lower.contains(limit));
-    if has_limit && (has_failed || begins(OPENINGS)) {
+    let line = lower(line);
+    let is_reset = || line.contains(" ∙ resets ") || line.contains(" · resets ");
+    let has_limit = LIMITS.split('|').any(|limit| line.contains(limit));
+    if has_limit && (has_failed || begins(OPENINGS) || is_reset()) {
         Some("is at its usage limit")
     } else if begins(KEYS) {
         Some("is refused")
     } else {
         begins(BALANCES).then_some("has no money left")
     }
+}
+
+/// Returns whether this is what clients call an error: `ERROR`, `APIError`, `API Error`, `Error code`, `RESOURCE_EXHAUSTED`.
+fn is_error(name: &str) -> bool {
+    let lower = name.to_lowercase();
+    let is_code = lower.contains('_') && !name.contains(|next: char| next.is_lowercase());
+    ["api error", "error code"].contains(&lower.as_str())
+        || !name.contains(' ') && (lower.ends_with("error") || is_code)
 }
 
 #[cfg(test)]
@@ -82,6 +99,18 @@ mod tests {
             ("Credit balance is too low", Some(money), Some(money)),
             ("APIError: Insufficient balance", Some(money), Some(money)),
             ("API Error: 402 Payment Required", Some(money), Some(money)),
+            ("Opus weekly limit reached ∙ resets Oct 6 at 1pm", Some(limit), Some(limit)),
+            ("[API Error: You exceeded your current quota, please check your plan]", Some(limit), Some(limit)),
+            ("RESOURCE_EXHAUSTED: Quota exceeded for metric: requests", Some(limit), Some(limit)),
+            ("unexpected status 429 Too Many Requests: usage_limit_reached", Some(limit), Some(limit)),
+            ("Request rejected (429) · usage limit reached", Some(limit), Some(limit)),
+            ("openai.RateLimitError: Error code: 429 - {'code': 'insufficient_quota'}", Some(limit), Some(limit)),
+            ("insufficient_quota", Some(limit), Some(limit)),
+            ("Error: 401 Unauthorized", Some(key), Some(key)),
+            ("Error code: 403 - {'error': {}}", Some(key), Some(key)),
+            ("Your organization has been disabled", Some(key), Some(key)),
+            ("Error: 402 Payment Required", Some(money), Some(money)),
+            ("You have run out of credits", Some(money), Some(money)),
             // What an agent works on.
             ("The usage limit is tested.", None, Some(limit)),
             ("I show `Invalid API key` in the form now.", None, None),
@@ -90,6 +119,10 @@ mod tests {
             ("You've reached your goal.", None, None),
             ("API Error: 529 overloaded_error", None, None),
             ("Rate limit exceeded", None, None),
+            ("401 tests pass, and no status 401 is left.", None, None),
+            ("TODO: You've hit your weekly limit is not translated.", None, Some(limit)),
+            ("MAX_USERS is 403", None, None),
+            ("Error: 429 Too Many Requests", None, None),
             ("Context limit reached · /compact or /clear to continue", None, None),
         ];
         for (line, well, failed) in rows {

@@ -228,6 +228,8 @@ pub(crate) struct Material {
     pub knowledge: Vec<Reference>,
     /// The events that the task may see, in any order.
     pub events: Vec<ShownEvent>,
+    /// Those over the limits of a context.
+    pub more_events: Vec<Id>,
 }
 
 /// An attempt in the form for a context.

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::frontmatter::{self, double_quote, quote};
 use super::guard::{self, Key, Style};
 use super::{MAX_FILE_BYTES, MAX_FRONTMATTER_BYTES};
-use crate::text::lines::between_commas;
+use crate::text::lines::{between_commas, scalar};
 
 /// Why a change is refused whose result cannot be verified.
 const LAYOUT: &str = "its frontmatter has a layout that cannot be edited safely; change it in an editor";
@@ -79,7 +79,7 @@ pub(super) fn head_with(head: &str, changes: &[Change], newline: &str) -> Result
 /// Returns the items of a list, or of a string with commas, as readers of entries see them.
 pub(crate) fn list_items(value: Option<&Value>) -> Vec<String> {
     let items = match value {
-        Some(Value::Array(items)) => items.iter().filter_map(|item| item.as_str().map(str::to_owned)).collect(),
+        Some(Value::Array(items)) => items.iter().filter_map(scalar).collect(),
         Some(Value::String(text)) => between_commas(text),
         _ => Vec::new(),
     };

@@ -139,8 +139,23 @@ pub(crate) fn fields_of(file: &str) -> Option<Fields> {
     split(file).ok().and_then(|split| parse(&file[split.head]).ok())
 }
 
+/// Returns the place of the first placeholder of a template that is a value, an item or a line without quotes.
+fn placeholder(head: &str) -> Option<usize> {
+    let is_bare = |at: &usize| {
+        let before = head[..*at].rsplit('\n').next().unwrap_or_default();
+        let is_closed = head[*at..].lines().next().is_some_and(|line| line.contains("}}"));
+        let is_quoted = before.matches(['"', '\'']).count() % 2 == 1;
+        is_closed && !is_quoted && (before.trim().is_empty() || before.trim_end().ends_with([':', '-', '[', ',']))
+    };
+    head.match_indices("{{").map(|(at, _)| at).find(is_bare)
+}
+
 /// Looks again for what is wrong and where, which `gray_matter` drops.
 fn locate(head: &str) -> Fault {
+    if let Some(offset) = placeholder(head) {
+        let message = "the frontmatter is not valid YAML: this placeholder is still in it".to_owned();
+        return Fault { code: "yaml", offset, message, hint: "fill it in, or put it in double quotes" };
+    }
     let keys = match guard::scan(head) {
         Ok(keys) => keys,
         Err(fault) => return fault,
@@ -164,14 +179,14 @@ fn locate(head: &str) -> Fault {
         offset = key.place();
     }
     let message = message.split(" at line ").next().unwrap_or_default();
-    let hint = if head[offset..].starts_with("{{") {
-        "fill in this placeholder of a template, or put it in double quotes"
-    } else if message.contains("mapping values are not allowed") {
+    let hint = if message.contains("mapping values are not allowed") {
         "put the value in double quotes: a colon and a space inside it begin another value"
     } else if message.contains("expected a YAML mapping") {
         "write each field as `key: value`, with a space after the colon"
     } else if message.contains("cannot start any token") {
         "put the value in double quotes, and indent with spaces, not tabs"
+    } else if head.lines().any(|line| line.contains("[#") || line.contains(", #")) {
+        "put each item that begins with `#` in double quotes: elsewhere it begins a comment"
     } else {
         "put the value in double quotes, or close the quote or bracket that is open"
     };
@@ -370,6 +385,20 @@ mod tests {
         check("title: a\n\ttags: b\n", "yaml", 9);
         check("title: \"a\n", "yaml", 7);
         check("a: *x\n", "yaml-alias", 3);
+        // What a template left is named itself.
+        for (head, offset) in [
+            ("title: {{title}}\n", 7),
+            ("title: a\ntags:\n  - a\n  - b\n  - {{tag}}\n", 31),
+            ("tags: [{{tag}}, b]\n", 7),
+            ("tags: [a, {{tag}}]\ntitle: \"{{a}}\"\n", 10),
+            ("title: a\n{{more}}\n", 9),
+            ("title: \"{{a}}\"\ndate: {{date}}\n", 21),
+        ] {
+            check(head, "yaml", offset);
+            assert!(fault(head).message.contains("placeholder"), "{head}");
+        }
+        check("title: \"[{{a}}]\"\nc: d: e\n", "yaml", 21);
+        assert!(fault("tags: [#infra, #db]\n").hint.contains('#'));
         assert!(fault("- a\n- b\n").message.contains("expected"));
         assert_eq!(
             parse(&format!("title: a\n#{}\n", "b".repeat(16 * 1024))).unwrap_err().code,

@@ -132,8 +132,7 @@ fn property(byte: u8, offset: usize) -> Fault {
         b'*' => ("yaml-alias", "alias (`*`)"),
         _ => ("yaml-tag", "tag (`!`)"),
     };
-    let article = if byte == b'!' { "a" } else { "an" };
-    let message = format!("{article} YAML {name} begins here, and entries may not have any");
+    let message = format!("a YAML {name} begins here, and entries may not have any");
     Fault { code, offset, message, hint: "put the value in double quotes, without a comment behind it" }
 }
 

@@ -1,7 +1,5 @@
 //! Reads the text of a file, and its frontmatter.
 
-use serde_json::Value;
-
 use super::find::FoundFile;
 use super::places;
 use super::report::{ImportOrigin, ImportReport, reason_of};
@@ -10,7 +8,7 @@ use crate::entry::edit::list_items;
 use crate::entry::frontmatter::{self, Fields, double_quote};
 use crate::entry::{Source, is_pattern, parse_time};
 use crate::store::Unreadable;
-use crate::text::{count, own_block, without_marks};
+use crate::text::{count, decoded_whole, own_block, without_marks};
 
 /// The largest file that is read, in bytes.
 pub(super) const MAX_FILE: usize = 4 * 1024 * 1024;
@@ -53,20 +51,9 @@ impl ImportFile {
         keys.iter().find_map(text)
     }
 
-    /// Returns the items of a field of the frontmatter: of a list, or of a text between commas; a comma in braces is part
-    /// of a pattern.
+    /// Returns the items of a field of the frontmatter.
     pub(super) fn list(&self, key: &str) -> Vec<String> {
-        let items = match self.fields.get(key) {
-            Some(Value::String(text)) => {
-                let mut depth = 0_usize;
-                let is_between = |letter: char| {
-                    depth = if letter == '{' { depth + 1 } else { depth.saturating_sub(usize::from(letter == '}')) };
-                    letter == ',' && depth == 0
-                };
-                text.split(is_between).map(str::to_owned).collect()
-            }
-            value => list_items(value),
-        };
+        let items = list_items(self.fields.get(key));
         let bare = items.iter().map(|item| item.trim_matches(['"', '\'', ' ', '#']).to_owned());
         bare.filter(|item| !item.is_empty()).collect()
     }
@@ -139,9 +126,9 @@ fn with_quoted_values(head: &str) -> String {
 
 /// Returns the text of a file, without a byte order mark and with `\n` at the ends of lines.
 pub(super) fn text_of(bytes: &[u8]) -> std::result::Result<String, &'static str> {
-    let text = std::str::from_utf8(bytes).map_err(|_| "it is not UTF-8; save it as UTF-8, and import again")?;
+    let text = decoded_whole(bytes).ok_or("it is not UTF-8; save it as UTF-8, and import again")?;
     if text.contains('\0') {
         return Err("it is not a text");
     }
-    Ok(text.strip_prefix('\u{feff}').unwrap_or(text).replace("\r\n", "\n").replace('\r', "\n"))
+    Ok(text.replace("\r\n", "\n").replace('\r', "\n"))
 }

@@ -1,7 +1,7 @@
 //! Finds the files to import: those that a person named, or those in the usual places.
 
 use std::collections::BTreeSet;
-use std::io::{BufRead as _, BufReader, Read as _};
+use std::io::Read as _;
 use std::path::{Component, Path};
 use std::rc::Rc;
 
@@ -17,6 +17,7 @@ use crate::error::{Error, IoContext as _, Result};
 use crate::git::{Lookup, WorkTree};
 use crate::store::{Folder, SourceFiles, Unreadable};
 use crate::system::posix::slashed;
+use crate::text::{decoded, read_json};
 use crate::workspace::Workspace;
 
 /// How much of a JSON Lines file is examined to decide what it has, in bytes.
@@ -213,7 +214,10 @@ impl Finder<'_> {
 /// Returns whether one of the first lines of a file is an event of a session. Some clients begin one with lines that do not
 /// name it.
 fn is_session(file: &FoundFile) -> bool {
-    let Ok(open) = file.folder.open_file(&file.name) else { return false };
-    let lines = BufReader::new(open.take(MAX_HEAD)).split(b'\n').map_while(std::result::Result::ok).take(20);
-    lines.filter_map(|line| serde_json::from_slice::<Value>(&line).ok()).any(|event| session_of(&event).is_some())
+    let mut head = Vec::new();
+    // What cannot be read is reported where it is read.
+    let _ = file.folder.open_file(&file.name).and_then(|open| open.take(MAX_HEAD).read_to_end(&mut head));
+    let head = decoded(&head);
+    let mut events = head.lines().take(20).filter_map(|line| read_json::<Value>(line.as_bytes()).ok());
+    events.any(|event| session_of(&event).is_some())
 }

@@ -2,30 +2,25 @@
 
 use chrono::{DateTime, Utc};
 use serde::Deserialize;
+use serde_json::Value;
 
 use super::files::ImportFile;
 use super::item::Item;
 use super::report::{ImportOrigin, ImportReport};
+use crate::entry::edit::list_items;
 use crate::entry::knowledge::Knowledge;
 use crate::entry::parse_time;
-use crate::text::title_of;
+use crate::text::{read_json, title_of};
 
 /// What a line has.
 #[derive(Deserialize)]
 struct LineFields {
     title: Option<String>,
     body: Option<String>,
-    tags: Option<LineTags>,
+    /// A list, or a text between commas.
+    tags: Option<Value>,
     category: Option<String>,
     created_at: Option<String>,
-}
-
-/// Tags: a list, or a text between commas.
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum LineTags {
-    List(Vec<String>),
-    Text(String),
 }
 
 /// Reads the lines of a file. What a line lacks is reported with its number.
@@ -38,7 +33,7 @@ pub(super) fn read(file: &ImportFile, report: &mut ImportReport) -> Result<Vec<I
     for (index, line) in file.text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
         n_lines += 1;
         n_objects += usize::from(line.trim_start().starts_with('{'));
-        let parsed = serde_json::from_str::<LineFields>(line).map_err(|error| format!("it cannot be read: {error}"));
+        let parsed = read_json::<LineFields>(line.as_bytes()).map_err(|error| format!("it cannot be read: {error}"));
         match parsed.and_then(item) {
             Ok((knowledge, date)) => {
                 let knowledge = Knowledge { source: file.writer, ..knowledge };
@@ -65,10 +60,6 @@ fn item(line: LineFields) -> Result<(Knowledge, Option<DateTime<Utc>>), String> 
         Some(at) => Some(parse_time(&at).ok_or(format!("its `created_at` is not a time: `{at}`"))?),
         None => None,
     };
-    let tags = match line.tags {
-        None => Vec::new(),
-        Some(LineTags::List(tags)) => tags,
-        Some(LineTags::Text(tags)) => tags.split(',').map(str::to_owned).collect(),
-    };
+    let tags = list_items(line.tags.as_ref());
     Ok((Knowledge { category: line.category, ..Knowledge::new(title, tags, body) }, date))
 }

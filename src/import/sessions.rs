@@ -2,8 +2,7 @@
 //! what.
 
 use std::collections::HashSet;
-use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read as _, Seek as _, SeekFrom};
+use std::io::{self, BufRead, BufReader, Cursor, Read as _, Seek as _, SeekFrom};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -20,7 +19,7 @@ use crate::agent_output::transcript::{Format, MAX_LINE, Reader, Transcript};
 use crate::recording::session_run;
 use crate::sessions::prompt_in;
 use crate::store::Folder;
-use crate::text::floor;
+use crate::text::{decoded, floor, read_json};
 use crate::workspace::Workspace;
 
 /// How many sessions are looked at: the newest by the names of their files.
@@ -29,6 +28,9 @@ const MAX_SESSIONS: usize = 5_000;
 const MAX_STREAMS: usize = 500;
 /// How much of a prompt is kept, in bytes.
 const MAX_PROMPT: usize = 4_096;
+
+/// How much of a file in UTF-16 is read, in bytes: one that a shell wrote.
+const MAX_UTF16: u64 = 64 << 20;
 
 /// A past session.
 pub(super) struct ClientSession {
@@ -63,13 +65,25 @@ pub(super) struct SessionFile {
 }
 
 impl SessionFile {
-    /// Opens it, to read it from its beginning.
+    /// Opens it, to read it as UTF-8 from this byte on.
     ///
     /// # Errors
     ///
     /// Why it cannot be opened.
-    fn open(&self) -> std::result::Result<BufReader<File>, String> {
-        self.folder.open_file(&self.name).map(BufReader::new).map_err(|error| reason_of(&error.into()))
+    fn open(&self, start: u64) -> std::result::Result<Box<dyn BufRead>, String> {
+        let opened = || -> io::Result<Box<dyn BufRead>> {
+            let mut file = BufReader::new(self.folder.open_file(&self.name)?);
+            if !matches!(file.fill_buf()?, [0xff, 0xfe, ..] | [0xfe, 0xff, ..]) {
+                file.seek(SeekFrom::Start(start))?;
+                return Ok(Box::new(file));
+            }
+            let mut bytes = Vec::new();
+            file.take(MAX_UTF16).read_to_end(&mut bytes)?;
+            let mut text = Cursor::new(decoded(&bytes).into_owned());
+            text.set_position(start);
+            Ok(Box::new(text))
+        };
+        opened().map_err(|error| reason_of(&error.into()))
     }
 }
 
@@ -183,8 +197,8 @@ impl ReadSession {
 ///
 /// Why there is no session to read.
 fn read(file: &Rc<SessionFile>, roots: &[&Path]) -> std::result::Result<Vec<ClientSession>, String> {
-    let mut from = file.open()?;
-    let modified = from.get_ref().metadata().and_then(|metadata| metadata.modified()).ok();
+    let mut from = file.open(0)?;
+    let modified = file.folder.open_file(&file.name).and_then(|file| file.metadata()?.modified()).ok();
     let modified = modified.and_then(|at| at.duration_since(UNIX_EPOCH).ok());
     let modified = modified.and_then(|since| time(&u64::try_from(since.as_millis()).ok()?.into()));
     let mut sessions = vec![ReadSession::default()];
@@ -196,7 +210,7 @@ fn read(file: &Rc<SessionFile>, roots: &[&Path]) -> std::result::Result<Vec<Clie
             0 => break,
             length => end += length,
         }
-        let Ok(event) = serde_json::from_slice::<Value>(&line) else { continue };
+        let Ok(event) = read_json::<Value>(&line) else { continue };
         if let Some(session) = session_of(&event) {
             current = place_of(session, current, start, &mut sessions)?;
         }
@@ -289,9 +303,10 @@ impl ClientSession {
     /// Why they cannot be read.
     pub(super) fn read(&mut self, mut reader: Reader) -> std::result::Result<Transcript, String> {
         match &self.events {
-            SessionEvents::File(file) => reader.read(file.open()?).map_err(|error| error.to_string()),
+            SessionEvents::File(file) => reader.read(file.open(0)?).map_err(|error| error.to_string()),
             SessionEvents::Stream(file, bytes) => {
-                push_stream(&mut reader, file.open()?, bytes, &self.id).map_err(|error| error.to_string())?;
+                push_stream(&mut reader, file.open(bytes.start)?, bytes.end - bytes.start, &self.id)
+                    .map_err(|error| error.to_string())?;
                 let transcript = reader.finish();
                 // No event has the time of the beginning.
                 let lasted = transcript.duration_secs.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
@@ -304,13 +319,12 @@ impl ClientSession {
     }
 }
 
-/// Reads the events of one session in these bytes of a file. An event that names no session is of the one before it.
-fn push_stream(reader: &mut Reader, mut from: BufReader<File>, bytes: &Range<u64>, id: &str) -> io::Result<()> {
-    from.seek(SeekFrom::Start(bytes.start))?;
-    let mut from = from.take(bytes.end - bytes.start);
+/// Reads the events of one session in the next bytes of a file. An event that names no session is of the one before it.
+fn push_stream(reader: &mut Reader, from: impl BufRead, length: u64, id: &str) -> io::Result<()> {
+    let mut from = from.take(length);
     let (mut line, mut is_own) = (Vec::new(), true);
     while next_line(&mut from, &mut line)? > 0 {
-        let session = serde_json::from_slice::<Value>(&line).ok().and_then(|event| session_of(&event));
+        let session = read_json::<Value>(&line).ok().and_then(|event| session_of(&event));
         is_own = session.map_or(is_own, |session| session.id == id);
         if is_own {
             reader.push(&line);

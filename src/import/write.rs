@@ -73,6 +73,7 @@ pub(super) fn add_or_update(
     workspace.commit_batch(pending.lock);
     let paths: Vec<_> = written.iter().map(|path| workspace.store.memory().join(path)).collect();
     report.problems.extend(lock.settled(&paths).filter(|_| !written.is_empty()));
+    report.problems.extend(workspace.warn_of_ignored(&written.iter().map(String::as_str).collect::<Vec<_>>()));
     Ok(written)
 }
 
@@ -158,15 +159,17 @@ impl Import<'_> {
                 outcome(ImportAction::Skipped).because("its source changed, and the entry is in the archive")
             });
         };
+        let head = self.live.head(row);
+        // What an agent made of an entry keeps nobody's text out.
+        let is_of_agent = item.knowledge.source.is_person() && !head.source.is_person();
         // The same correction in both is no conflict.
-        if is_same || item.hashes().contains(&known.now) {
+        if is_same && !is_of_agent || item.hashes().contains(&known.now) {
             return Ok(outcome(ImportAction::Unchanged));
         }
-        if known.now != known.hash {
+        if known.now != known.hash && !is_of_agent {
             let reason = "its source changed, and so did the entry; take over by hand what is new";
             return Ok(outcome(ImportAction::Conflict).because(reason));
         }
-        let head = self.live.head(row);
         if !may_change(&self.workspace.store.author, &head) {
             let reason = "its source changed, and the entry is a person's; tell the person, who imports it";
             return Ok(outcome(ImportAction::Conflict).because(reason));
@@ -181,7 +184,7 @@ impl Import<'_> {
         let knowledge = Knowledge {
             details: titled.details,
             status: titled.status,
-            source: head.source,
+            source: if titled.source.is_person() { titled.source } else { head.source },
             ..Knowledge::new(titled.title, [""; 0], titled.body)
         };
         let knowledge = self.checked(&knowledge)?;

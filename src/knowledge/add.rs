@@ -12,6 +12,7 @@ use super::tags;
 use super::write::{archived_stems, edited, located, write_entry};
 use super::written::{WriteAction, Written};
 use crate::entry::edit::{self, Change};
+use crate::entry::imported::IMPORTED;
 use crate::entry::knowledge::{Class, Knowledge, PROPOSED, class, timestamp};
 use crate::entry::read::{UNKNOWN_CATEGORY, misspelt_category};
 use crate::entry::written::{had_body, is_same_body};
@@ -32,7 +33,11 @@ pub(crate) fn add(workspace: &Workspace, knowledge: &Knowledge) -> Result<Writte
     // The original text: lower case would hide the kind of a tag.
     workspace.refuse_secrets(knowledge)?;
     Workspace::refuse_invisible(knowledge)?;
-    let knowledge = knowledge.normalised()?;
+    let mut knowledge = knowledge.normalised()?;
+    // It would keep what a person imports from there out.
+    if let Some(details) = knowledge.details.as_mut().filter(|_| !knowledge.source.is_person()) {
+        details.remove(IMPORTED);
+    }
     let lock = workspace.lock_entries()?;
     let (mut added, git_problem) = write_entry(workspace, &lock, |catalog| {
         if let Some(row) = repeated(workspace, catalog, &knowledge)? {
@@ -64,7 +69,7 @@ pub(crate) fn add(workspace: &Workspace, knowledge: &Knowledge) -> Result<Writte
     added.problems.extend(doubts(&knowledge, added.path.as_str(), workspace.now()));
     if added.action != WriteAction::Unchanged {
         added.problems.extend(git_problem);
-        added.problems.extend(workspace.warn_of_ignored(added.path.as_relative()));
+        added.problems.extend(workspace.warn_of_ignored(&[added.path.as_relative()]));
         added.problems.extend(Workspace::warn_of_invisible(&knowledge, added.path.as_str()));
     }
     Ok(added)

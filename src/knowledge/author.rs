@@ -1,6 +1,8 @@
 //! What an author may do to whose text: this is the only place that decides. An agent changes, moves, removes and takes back
 //! what agents wrote, and of a person's text it can only suggest what holds now.
 
+use std::path::Path;
+
 use crate::entry::written::archived_by;
 use crate::entry::{Author, Head, Id, Kind};
 use crate::error::{Error, Result};
@@ -69,6 +71,12 @@ pub(super) fn permit_undo<'a>(
 pub(super) fn permit_clear(author: &Author) -> Result<()> {
     let what = "the log has what people wrote";
     if author.is_person() { Ok(()) } else { Err(left_to_people(author, what, "clear", "leave it")) }
+}
+
+/// Refuses to record a saved attempt that states what a person or a verification said.
+pub(crate) fn permit_kept(author: &Author, path: &Path) -> Result<()> {
+    let what = format!("`{}` states the result of a verification or what a person said", path.display());
+    if author.is_person() { Ok(()) } else { Err(left_to_people(author, &what, "record", "leave the file where it is")) }
 }
 
 fn left_to_people(author: &Author, what: &str, act: &str, instead: &str) -> Error {

@@ -26,7 +26,7 @@ mod write;
 mod written;
 
 pub(crate) use add::{add, create, proposed, update};
-pub(crate) use author::{may_change, permit, permit_removal};
+pub(crate) use author::{may_change, permit, permit_kept, permit_removal};
 pub(crate) use change::change;
 pub(crate) use code_names::Staleness;
 pub use edit::EntryText;

@@ -45,6 +45,7 @@ pub(super) fn write_entry<T>(
 pub(super) fn settle(workspace: &Workspace, lock: &EntryLock, written: &mut Written) {
     workspace.commit_moved();
     written.problems.extend(lock.settled(&[workspace.root().join(&written.path)]));
+    written.problems.extend(workspace.warn_of_ignored(&[written.path.as_relative()]));
 }
 
 /// Refuses the id of an attempt.

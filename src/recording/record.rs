@@ -209,7 +209,7 @@ fn write(
         note_told(workspace, &path, &ended.iteration.task, run, (channel, telling));
     }
     problems.extend(lock.settled(&[workspace.store.memory().join(&path)]));
-    problems.extend(workspace.warn_of_ignored(&path));
+    problems.extend(workspace.warn_of_ignored(&[&path]));
     // The journal has it, so the call has succeeded; a repetition would write it again.
     let closed = close(workspace, &lock, &ended.iteration);
     problems.extend(closed.err().map(|error| still_open(&ended.iteration, &error)));

@@ -25,6 +25,7 @@ use crate::error::{Argument, Error, Result};
 use crate::index::catalog::{Catalog, RowId};
 use crate::journal::history::Report;
 use crate::journal::{attempt, both_areas, check_name, check_run_name, next_number, summaries};
+use crate::knowledge::permit_kept;
 use crate::search::semantic::SemanticMemory;
 use crate::workspace::Workspace;
 
@@ -66,6 +67,10 @@ pub(crate) fn record_kept(
         Spooled::Attempt(ended) => (**ended).clone(),
         Spooled::Message(_) => return Err(Error::invalid("file", "it is a message, which hooks record")),
     };
+    let said = &ended.said.report;
+    if said.validation.is_some() || !said.sections.feedback.is_empty() {
+        permit_kept(&workspace.store.author, kept.path())?;
+    }
     let told = ended.iteration.is_unmeasured.then_some((Channel::Output, true));
     let ended = EndedAttempt { was_kept: true, told, ..ended };
     match record(workspace, semantic, &ended) {

@@ -9,6 +9,7 @@ use std::io::Read as _;
 use std::path::Path;
 
 use crate::error::{Error, Result};
+use crate::text::decoded_whole;
 
 /// The values that a template can name.
 const NAMES: [&str; 8] = ["task", "context", "progress", "task_id", "task_title", "model", "attempt", "run_id"];
@@ -54,7 +55,7 @@ impl PromptTemplate {
         if bytes.len() > MAX_TEMPLATE {
             return Err(refuse("is over 1 MiB"));
         }
-        let text = String::from_utf8(bytes).map_err(|_| refuse("is not UTF-8"))?;
+        let text = decoded_whole(&bytes).ok_or_else(|| refuse("is not UTF-8"))?;
         PromptTemplate::parse(&text, &name)
     }
 

@@ -5,7 +5,7 @@
 use serde_json::{Map, Value};
 
 use super::dialect::Dialect;
-use crate::text::{decoded, repaired_json};
+use crate::text::read_json;
 
 /// The longest id, source or path that is read, in bytes.
 const MAX_FIELD: usize = 4_096;
@@ -40,7 +40,7 @@ pub(super) fn object(input: &[u8]) -> (Map<String, Value>, Option<String>) {
     if input.trim_ascii().is_empty() {
         return (Map::new(), None);
     }
-    match serde_json::from_str(&repaired_json(&decoded(input))) {
+    match read_json(input) {
         Ok(Value::Object(object)) => (object, None),
         Ok(_) => (Map::new(), Some("the input is not a JSON object, and is ignored".to_owned())),
         Err(error) => (Map::new(), Some(format!("the input is not JSON, and is ignored: {error}"))),

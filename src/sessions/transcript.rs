@@ -1,7 +1,7 @@
 //! What a session did, from the transcript that its client keeps.
 
 use std::fs::File;
-use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _};
+use std::io::{self, BufReader, Read as _, Seek as _};
 use std::path::Path;
 
 use serde_json::Value;
@@ -12,7 +12,7 @@ use crate::entry::{Outcome, Sections};
 use crate::journal::history::Report;
 use crate::recording::reader;
 use crate::store::open_own_file;
-use crate::text::first_sentence;
+use crate::text::{decoded, first_sentence, read_json};
 use crate::workspace::Workspace;
 
 /// How much of a transcript is searched for what the person asked first, in bytes.
@@ -88,13 +88,11 @@ fn work_in(transcript: Transcript, title: Option<String>) -> TranscribedWork {
 
 /// Returns the first line that a person wrote in a session of Claude Code or Codex.
 fn first_prompt(file: &File) -> io::Result<Option<String>> {
-    for line in BufReader::new(file.take(MAX_BEGINNING)).split(b'\n') {
-        let Ok(event) = serde_json::from_slice::<Value>(&line?) else { continue };
-        if let Some(said) = prompt_in(&event) {
-            return Ok(Some(first_sentence(said, MAX_TITLE)));
-        }
-    }
-    Ok(None)
+    let mut beginning = Vec::new();
+    file.take(MAX_BEGINNING).read_to_end(&mut beginning)?;
+    let text = decoded(&beginning);
+    let mut events = text.lines().filter_map(|line| read_json::<Value>(line.as_bytes()).ok());
+    Ok(events.find_map(|event| prompt_in(&event).map(|said| first_sentence(said, MAX_TITLE))))
 }
 
 /// Returns what a person asked for in an event of a session of Claude Code or Codex, if it is that.

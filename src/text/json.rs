@@ -4,6 +4,8 @@
 
 use std::borrow::Cow;
 
+use serde::de::DeserializeOwned;
+
 /// Returns a text: UTF-16 where a byte order mark says so, as PowerShell writes files, else UTF-8, without the mark. What is
 /// neither is replaced.
 pub fn decoded(input: &[u8]) -> Cow<'_, str> {
@@ -12,6 +14,21 @@ pub fn decoded(input: &[u8]) -> Cow<'_, str> {
         return Cow::Owned(String::from_utf8_lossy(&text).into_owned());
     }
     String::from_utf8_lossy(input.strip_prefix("\u{feff}".as_bytes()).unwrap_or(input))
+}
+
+/// Returns a text as [`decoded`] does; `None` where it is neither UTF-8 nor UTF-16.
+pub fn decoded_whole(input: &[u8]) -> Option<Cow<'_, str>> {
+    let text = decoded(input);
+    (!text.contains(char::REPLACEMENT_CHARACTER) || std::str::from_utf8(input).is_ok()).then_some(text)
+}
+
+/// Reads a JSON document as clients write it.
+///
+/// # Errors
+///
+/// That of `serde_json`, which counts places in the repaired text.
+pub fn read_json<T: DeserializeOwned>(input: &[u8]) -> serde_json::Result<T> {
+    serde_json::from_str(&repaired_json(&decoded(input)))
 }
 
 /// Replaces what some clients write although JSON does not allow it: control characters in a text, and half of a surrogate
@@ -130,7 +147,7 @@ mod tests {
         ];
         for (input, expected) in rows {
             let shown = String::from_utf8_lossy(input);
-            let object: Value = serde_json::from_str(&repaired_json(&decoded(input))).expect(&shown);
+            let object: Value = read_json(input).expect(&shown);
             assert_eq!(object["m"], expected, "{shown}");
         }
         for broken in ["{\"m\":\"a", "{\"m\":\"\\", "{\"m\":\"\\u12", "\u{1}"] {

@@ -1,5 +1,7 @@
 //! Lists of lines, places in them, and the code fences that lines open and close.
 
+use serde_json::Value;
+
 use super::floor;
 
 /// The shortest code fence, in marks.
@@ -16,9 +18,21 @@ pub(crate) fn each_once<T: AsRef<str>>(all: impl IntoIterator<Item = T>, item: i
     items
 }
 
+/// Returns a value that is one text, number or truth value as text.
+pub(crate) fn scalar(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(_) | Value::Bool(_) => Some(value.to_string()),
+        Value::Null | Value::Array(_) | Value::Object(_) => None,
+    }
+}
+
 /// Returns the items of a text between commas, without the quotes around them. A comma in quotes or in braces is a part of an
-/// item.
+/// item. The text may also be a list in JSON.
 pub(crate) fn between_commas(text: &str) -> Vec<String> {
+    if let Ok(items) = serde_json::from_str::<Vec<Value>>(text) {
+        return items.iter().filter_map(scalar).collect();
+    }
     let n = |mark: char| text.matches(mark).count();
     let (has_quotes, has_braces) = (n('"') % 2 == 0, n('{') == n('}'));
     let (mut is_quoted, mut depth) = (false, 0_usize);

@@ -24,7 +24,7 @@ pub(crate) use self::command::acting_in_path;
 pub use self::command::printed_command;
 pub(crate) use self::invisible::{invisible, without_marks};
 pub(crate) use self::json::Utf16Decoder;
-pub use self::json::{decoded, repaired_json};
+pub use self::json::{decoded, decoded_whole, read_json, repaired_json};
 pub(crate) use self::own_block::own_block;
 #[cfg(feature = "setup")]
 pub(crate) use self::own_block::{BEGIN, END};

@@ -95,12 +95,13 @@ impl Workspace {
         Ok(lock)
     }
 
-    /// Returns a warning if git ignores an entry that was written here, though not the memory as a whole. No client waits for
+    /// Returns a warning if git ignores entries that were written here, though not the memory as a whole. No client waits for
     /// it.
-    pub(crate) fn warn_of_ignored(&self, path: &str) -> Option<Problem> {
-        Repository::of(self.store.memory()).filter(|_| !self.is_hurried)?;
-        let ignored = self.work_tree()?.ignored(&[path, IGNORE]).ok()?;
-        (ignored == [path]).then(|| ignored_entries(&ignored))
+    pub(crate) fn warn_of_ignored(&self, paths: &[&str]) -> Option<Problem> {
+        Repository::of(self.store.memory()).filter(|_| !self.is_hurried && !paths.is_empty())?;
+        let ignored = self.work_tree()?.ignored(&[paths, &[IGNORE]].concat()).ok()?;
+        let is_private = ignored.is_empty() || ignored.iter().any(|path| path == IGNORE);
+        (!is_private).then(|| ignored_entries(&ignored))
     }
 
     /// Returns the work tree that contains the memory, if there is git.

@@ -162,6 +162,8 @@ fn an_attempt_blocked_by_a_lock_is_kept_and_recorded_later() {
     assert!(told.stderr.contains("attempt 1 of run-1 is not in the journal"), "{told}");
     begin(&base);
     assert!(base.files(".ralph/journal").is_empty());
+    let by_agent = base.with(["record", path.to_str().unwrap()]).env("CLAUDECODE", "1").run();
+    by_agent.refuses(2, "and a coding agent (claude) may not record that");
     let recorded = base.run(["record", path.to_str().unwrap()]);
     assert_eq!(recorded.code, Some(0), "{recorded}");
     assert!(kept_in(path.parent().unwrap()).is_empty());

@@ -152,6 +152,11 @@ fn entries_that_git_ignores_are_named() {
         let checked = project.run(&["check"]);
         assert!(!is_named(&checked), "{rule}: {checked}");
     }
+    // So are those that other commands write.
+    let project = Project::new();
+    project.0.write(".gitignore", "*.md\n").write("notes/a.md", "# A\n\nOne.\n").write("notes/b.md", "# B\n\nTwo.\n");
+    project.run(&["import", "notes"]).says(0, "git ignores 2 entries");
+    project.run(&["edit", "a", "--title", "C"]).says(0, "git ignores 1 entry");
     // Not the temporary files, and not a memory that is meant to be private.
     let project = Project::new();
     project

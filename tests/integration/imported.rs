@@ -8,7 +8,7 @@ use ralph_memory::Memory;
 use ralph_memory::memory::{ImportAction, ImportInput, ImportRequest};
 use serde_json::Value;
 
-use crate::support::TestBase;
+use crate::support::{TestBase, utf16};
 
 const GUIDE: &str = "# CLAUDE.md\n\nYou are a senior engineer.\n\n## Git\n\n- Never commit to `main`.\n- Name branches after the ticket.\n\n## Gotchas\n\n- The dev server needs port 3000.\n  ```sh\n  lsof -i :3000\n  ```\n- Dates are UTC.\n";
 
@@ -88,6 +88,24 @@ fn what_a_person_changed_or_archived_stays() {
     base.write("more/queues.md", "# Queues\n\nTwo queues.\n");
     assert_eq!(import(&base, &["more"], 1), ["conflict Queues"]);
     assert!(entry(&base, "Queues").contains("Three queues."));
+}
+
+#[test]
+fn what_an_agent_wrote_keeps_no_import_of_a_person_out() {
+    let base = TestBase::new();
+    let by_agent = |words: &[&str]| base.with(words).env("CLAUDECODE", "1").run();
+    base.write("notes/ports.md", "# Ports\n\nThe API has 8080.\n").write("notes/hosts.md", "# Hosts\n\nOne host.\n");
+    by_agent(&["import", "notes/ports.md"]).says(0, "1 added");
+    by_agent(&["add", "Ports", "--tags", "a", "--body", "The API has 8081."]).says(0, "updated");
+    let forged =
+        base.read(".ralph/knowledge/ports.md").lines().find(|line| line.starts_with("details:")).unwrap().to_owned();
+    let forged = forged.trim_start_matches("details: ").replace("ports.md", "hosts.md").replace('}', ", \"n\": 1}");
+    by_agent(&["add", "Servers", "--tags", "a", "--body", "Nine.", "--details", &forged]).says(0, "created");
+    let text = entry(&base, "Servers");
+    assert!(!text.contains("imported") && text.contains("\"n\""), "{text}");
+    assert_eq!(import(&base, &["notes"], 0), ["added Hosts", "updated Ports"]);
+    let text = entry(&base, "Ports");
+    assert!(text.contains("8080") && !text.contains("source: agent"), "{text}");
 }
 
 #[test]
@@ -192,6 +210,13 @@ fn json_lines_have_five_fields() {
         .input("{\"title\":\"Piped\",\"body\":\"It was.\"}")
         .run()
         .says(0, "1 added; read standard input");
+    let odd = "{\"title\":\"Odd\",\"body\":\"half \\ud83d\ttab\",\"tags\":\"[\\\"api\\\", 5]\"}\n";
+    fs::write(base.at("odd.jsonl"), utf16(odd)).unwrap();
+    assert_eq!(import(&base, &["odd.jsonl"], 0), ["added Odd"]);
+    let text = entry(&base, "Odd");
+    assert!(text.contains("tags: [api, \"5\"]") && text.contains("half \u{fffd}\ttab"), "{text}");
+    base.with(["add", "Size", "--tags", "a"]).input(utf16("Größe.")).run().says(0, "created");
+    assert!(entry(&base, "Size").ends_with("\n\nGröße.\n"));
     base.write("words.jsonl", "just words\n");
     base.run(["import", "words.jsonl"]).says(2, "no line with a JSON object");
     base.write("lines.txt", "{\"title\":\"Named\",\"body\":\"By hand.\"}\n");

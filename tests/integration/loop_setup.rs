@@ -191,6 +191,15 @@ fn a_task_begins_with_the_model_that_did_similar_ones() {
     // The cheapest was not tried.
     check("Port the signup form to Svelte", "escalate", "haiku", "default (escalate strategy)");
     check("Port the signup form to Svelte", "fixed", "opus", similar);
+    // Tasks that touched its files are similar, whatever their titles.
+    let at_scan = |model: &str| format!("{model}files:\n  modified: [src/scan.rs]\n");
+    for (number, title) in [(9, "Widen the catalog"), (11, "Trim the reader")] {
+        attempt(number, title, "failed", &at_scan(sonnet));
+        attempt(number + 1, title, "done", &at_scan(opus));
+    }
+    let context = ["context", "--task", "Repair this", "--file", "src/scan.rs", "--strategy", cost, "--json"];
+    let answer = base.run(context).json(0);
+    assert!(answer["rationale"].as_str().unwrap().contains(similar) && answer["model"] == "opus", "{answer}");
     // As many were done by the model that is the default.
     attempt(7, "Port the profile form to Svelte", "done", sonnet);
     attempt(8, "Port the billing form to Svelte", "done", sonnet);

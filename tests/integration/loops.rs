@@ -449,7 +449,7 @@ fn an_account_that_is_refused_ends_the_run_whatever_the_exit_code() {
 
 #[test]
 fn a_checklist_with_other_marks_is_not_done() {
-    let list = "- [x] one\n- [~] two is half done\n- [ ] three\n-[ ] four\n";
+    let list = "- [x] one\n- [~] two is half done\n- [ ] three\n-[ ] four\n- ☐ five\n- ( ) six\n";
     let base = TestBase::new();
     base.write("todo.md", list);
     base.write("../home/agent.sh", "cat > /dev/null\necho \"<task-done>$RALPH_TASK_ID</task-done>\"\n");
@@ -459,11 +459,13 @@ fn a_checklist_with_other_marks_is_not_done() {
     for part in [
         "warning: this is neither an open nor a ticked box: line 2: - [~] two",
         "`todo.md` has lines that are neither open nor ticked: line 2",
-        "line 4: -[ ] four",
+        "line 4: -[ ] four; line 5: - ☐ five; line 6: - ( ) six",
     ] {
         assert!(told.stderr.contains(part), "{part}: {told}");
     }
     assert_eq!(base.read("todo.md"), list.replace("[ ] three", "[x] three"));
+    let told = base.with(["run", "--task-file", "todo.md", "--agent", &agent]).env("PATH", path()).run();
+    assert!(told.code == Some(2) && told.stderr.matches("line 2").count() == 1, "{told}");
 }
 
 /// A stream as the first design of this program has it: no line names a session.

@@ -412,7 +412,7 @@ fn what_a_tool_cannot_do_says_what_to_do() {
     let mut agent = agent(&base);
     let cases = [
         ("search_memory", json!({})),
-        ("search_memory", json!({"query": 5})),
+        ("search_memory", json!({"query": "a", "limit": "three"})),
         ("search_memory", json!({"query": "a", "kind": "both"})),
         ("search_memory", json!({"query": "a", "scope": "all"})),
         ("search_memory", json!({"query": "a", "page": 2})),
@@ -423,7 +423,8 @@ fn what_a_tool_cannot_do_says_what_to_do() {
         ("read_entry", json!({"id": "../../etc/passwd"})),
         ("read_entry", json!({"id": "wal", "from": 5000})),
         ("add_knowledge", json!({"title": "T".repeat(201), "tags": ["a"], "body": "b"})),
-        ("add_knowledge", json!({"title": "T", "tags": ["a", 1], "body": "b"})),
+        ("add_knowledge", json!({"title": "T", "tags": ["a", {}], "body": "b"})),
+        ("add_knowledge", json!({"title": "T", "tags": ["a"], "body": "b", "importance": 300})),
         ("add_knowledge", json!({"title": "T", "tags": ["a,b"], "body": "b"})),
         ("add_knowledge", json!({"title": "T", "tags": ["a"], "body": "b", "supersedes": ["bensch"]})),
         ("add_knowledge", json!({"title": "T", "tags": ["a"], "body": "b", "task_id": "a b"})),
@@ -614,6 +615,18 @@ fn protocol_faults_are_protocol_errors() {
         agent.write(line.as_bytes());
         assert_eq!(agent.next()["error"]["code"], -32600, "{line}");
     }
+    let call = r#"{"jsonrpc":"2.0","id":"y","method":"tools/call","params":{"name":"search_memory","arguments":"#;
+    for (line, id) in [
+        (format!(r#"{call}{{"query":"C:\xampp"}}}}}}"#), json!("y")),
+        (format!(r#"{call}{{"query":"a",}}}}}}"#), json!("y")),
+        (call.to_owned(), json!("y")),
+        ("hello".to_owned(), Value::Null),
+    ] {
+        agent.write(line.as_bytes());
+        let answer = agent.next();
+        assert_eq!((&answer["error"]["code"], &answer["id"]), (&json!(-32700), &id), "{line}");
+        assert!(answer["error"]["message"].as_str().unwrap().starts_with("the line is not JSON: "), "{answer}");
+    }
     // 2026-07-28 has no handshake.
     let mut new = Agent::stateless(base.with(["mcp"]).command());
     assert!(new.ask("tools/list", json!({}))["result"].is_object());
@@ -631,6 +644,8 @@ fn what_clients_write_in_place_of_json_is_repaired() {
         let answer = agent.answer(&json!("x"));
         assert_eq!(answer["result"]["structuredContent"]["entries"][0]["id"], "knowledge/wal", "{answer}");
     }
+    let answer = agent.ask("tools/call", json!({"name": "search_memory", "arguments": "{\"query\": \"readers\"}"}));
+    assert_eq!(answer["result"]["structuredContent"]["entries"][0]["id"], "knowledge/wal", "{answer}");
 }
 
 /// Any line: bytes, or a message in which bytes were put, or which was cut there.

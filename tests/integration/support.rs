@@ -377,3 +377,8 @@ pub(crate) fn without_scores(text: &impl fmt::Display) -> String {
     });
     lines.collect::<Vec<_>>().join("\n")
 }
+
+/// Returns a text as PowerShell writes it to a file.
+pub(crate) fn utf16(text: &str) -> Vec<u8> {
+    format!("\u{feff}{text}").encode_utf16().flat_map(u16::to_le_bytes).collect()
+}

@@ -8,7 +8,7 @@ use std::path::Path;
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
-use crate::support::TestBase;
+use crate::support::{TestBase, utf16};
 
 /// The project's folder in fixtures of transcripts.
 const PROJECT: &str = "/home/dev/project";
@@ -142,6 +142,8 @@ fn with_sessions(base: &TestBase) {
 fn past_sessions_become_attempts_once() {
     let base = TestBase::new();
     with_sessions(&base);
+    let path = claude_folder(&base).join("11111111-0000-4000-8000-000000000001.jsonl");
+    fs::write(&path, utf16(&fs::read_to_string(&path).unwrap())).unwrap();
     let ran = import_twice(&base, &["transcripts"], 0);
     assert_snapshot!("import-transcripts", format!("{ran}\n{}", entries(&base)));
     let memory = base.memory();

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use serde::Deserialize;
-use serde::de::{Deserializer, Error, MapAccess, Visitor};
+use serde::de::{DeserializeOwned, Deserializer, Error, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 /// The longest id and name that is kept, in bytes.
@@ -101,12 +101,17 @@ pub(super) fn text(field: Field<'_>) -> Option<String> {
 
 /// Reads a field that is a non-negative integer.
 pub(super) fn count(field: Field<'_>) -> Option<u64> {
-    serde_json::from_str(field?.get()).ok()
+    number(field)
 }
 
 /// Reads a field that is a non-negative number.
 fn amount(field: Field<'_>) -> Option<f64> {
-    serde_json::from_str(field?.get()).ok().filter(|number: &f64| number.is_finite() && *number >= 0.0)
+    number(field).filter(|number: &f64| number.is_finite() && *number >= 0.0)
+}
+
+/// Reads a field that is a number, or a number as text.
+fn number<T: DeserializeOwned>(field: Field<'_>) -> Option<T> {
+    serde_json::from_str(field?.get().trim_matches('"')).ok()
 }
 
 /// Returns the items of a field that is a list, one after another: a list may be as long as its line.
@@ -183,6 +188,13 @@ impl<'a> Visitor<'a> for ObjectVisitor {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_may_be_texts() {
+        let figures: Object<'_> = serde_json::from_str(r#"{"a":"0.5","b":"12","c":0.5,"d":"x","e":"-1"}"#).unwrap();
+        assert_eq!(["a", "c", "d", "e"].map(|name| figures.amount(name)), [Some(0.5), Some(0.5), None, None]);
+        assert_eq!(["a", "b", "e"].map(|name| figures.count(name)), [None, Some(12), None]);
+    }
 
     #[test]
     fn an_unreadable_part_is_reported() {

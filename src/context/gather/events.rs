@@ -22,13 +22,18 @@ const MAX_CHANGED: usize = 10;
 /// How much of the name of a tree or a commit is shown, in characters.
 const SHORT_ID: usize = 12;
 
-/// Returns the events that a task may see, within the limits, in the form for its context. It is about the `relevant` ones, the
-/// best first.
-pub(super) fn events_for(workspace: &Workspace, live: &Catalog, task: &Task, relevant: &[Id]) -> Vec<ShownEvent> {
+/// Returns the events that a task may see, within the limits, in the form for its context, and those over the limits. It is
+/// about the `relevant` ones, the best first.
+pub(super) fn events_for(
+    workspace: &Workspace,
+    live: &Catalog,
+    task: &Task,
+    relevant: &[Id],
+) -> (Vec<ShownEvent>, Vec<Id>) {
     let mut events = live_events(workspace, live);
     events.retain(|(.., head)| task.sees(&head.scope));
     let beyond = beyond_caps(events.iter().map(|(_, id, head)| (id, head)), relevant, workspace.settings.events);
-    let seen = events.into_iter().filter(|(_, id, _)| !beyond.contains(id));
+    let (over, seen): (Vec<_>, Vec<_>) = events.into_iter().partition(|(_, id, _)| beyond.contains(id));
     let event = |(row, id, head): (RowId, Id, Head)| {
         // A file that vanished since the scan is no longer known.
         let (_, entry) = workspace.read_entry(&live.path(row)).ok()?;
@@ -44,7 +49,7 @@ pub(super) fn events_for(workspace: &Workspace, live: &Catalog, task: &Task, rel
             summary: entry.body,
         })
     };
-    seen.filter_map(event).collect()
+    (seen.into_iter().filter_map(event).collect(), over.into_iter().rev().map(|(_, id, _)| id).collect())
 }
 
 /// Returns the attempts at the other tasks of a task's section, as derived events: submissions, rejections with their

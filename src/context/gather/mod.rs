@@ -60,6 +60,8 @@ const BODY_WORDS: usize = 500;
 const OWN_ITERATIONS: usize = 5;
 /// How many of the best matching attempts are searched for those at similar tasks.
 const SIMILAR_ATTEMPTS: usize = 50;
+/// How many of the newest attempts are searched for those that touched the task's files.
+const COMPARED_ATTEMPTS: usize = 1_000;
 /// How many attempts of other runs a context has.
 const OTHER_ITERATIONS: usize = 5;
 
@@ -242,7 +244,7 @@ fn material(
         Some(NumberedAttempt { id: summary.id.clone(), number, n_alike: 0, attempt })
     };
     let first_own = of_run.len().saturating_sub(OWN_ITERATIONS);
-    let mut events = events_for(workspace, catalogs[0], task, &matches.events);
+    let (mut events, more_events) = events_for(workspace, catalogs[0], task, &matches.events);
     let n_noted = events.iter().filter(|event| matches!(event.scope, Scope::Section(_))).count();
     events.extend(journal_events(workspace, catalogs, task, n_noted));
     Material {
@@ -254,6 +256,7 @@ fn material(
         matching: matches.attempts.iter().filter_map(with_attempt).collect(),
         knowledge: matches.knowledge,
         events,
+        more_events,
         ..Material::default()
     }
 }
@@ -312,9 +315,12 @@ fn matches(
         let n_shared = own.iter().filter(|path| touched.contains(&path.as_str())).count();
         n_shared > 0 && 2 * n_shared >= own.len()
     };
-    let alike = alike.into_iter().filter_map(summary);
-    let alike = alike.filter(|past| is_similar_task(&topic, &past.task_title) || shares_files(past));
-    let similar: BTreeSet<String> = alike.filter_map(|past| past.task_id).collect();
+    let alike = alike.into_iter().filter_map(summary).filter(|past| is_similar_task(&topic, &past.task_title));
+    let n_compared = if own.is_empty() { 0 } else { COMPARED_ATTEMPTS };
+    let newest = |catalog: &Catalog| catalog.journal_rows().rev().take(n_compared).collect();
+    let mut sharing = journal::summaries(workspace.now(), &[catalog], newest);
+    sharing.retain(|past| past.task_id.as_ref() != task.id.as_ref() && shares_files(past));
+    let similar: BTreeSet<String> = alike.chain(sharing).filter_map(|past| past.task_id).collect();
     Ok(TaskMatches { learnings, knowledge, events, attempts, similar: similar.into_iter().collect(), problems })
 }
 

@@ -72,7 +72,7 @@ impl ContextDraft<'_> {
 
     /// Writes a section below the attempts into at most this much room, including the line break after it.
     fn write(&self, part: BudgetPart, room: usize) -> Section {
-        let Material { learnings, status, journal, matching, knowledge, events, .. } = self.material;
+        let Material { learnings, status, journal, matching, knowledge, events, more_events, .. } = self.material;
         let most = self.budget.of_characters(SHARES[part as usize].most);
         let room = self.room(room);
         let room = room.with(room.amount.min(most));
@@ -93,7 +93,7 @@ impl ContextDraft<'_> {
             BudgetPart::Events => {
                 let run = &self.others[BudgetPart::Journal as usize];
                 let above: HashSet<&Id> = previous.shown.iter().chain(&run.shown).collect();
-                events::section(events, &above, room)
+                events::section(events, more_events, &above, room)
             }
         };
         section.rendered(room)

@@ -23,7 +23,8 @@ type EventLine<'a> = (&'a ShownEvent, String);
 
 /// Writes the section, grouped by scope, nearest scope first. The events that the task is about get room first, then the most
 /// important, the nearest, the newest. Attempts that are shown `above` are not repeated.
-pub(super) fn section(events: &[ShownEvent], above: &HashSet<&Id>, room: Budget) -> Section {
+/// There are `more`, over the limits of a context.
+pub(super) fn section(events: &[ShownEvent], more: &[Id], above: &HashSet<&Id>, room: Budget) -> Section {
     let mut left_out = LeftOut::new(MAX_NAMED, "`ralph-memory list` names them");
     let mut events: Vec<&ShownEvent> = events.iter().filter(|event| !above.contains(&event.id)).collect();
     events.sort_by_key(|event| {
@@ -34,7 +35,7 @@ pub(super) fn section(events: &[ShownEvent], above: &HashSet<&Id>, room: Budget)
     let (events, similar) = folded(events, wording, |one, other| {
         matches!(one.scope, Scope::Task(_)) && (&one.scope, &one.category) == (&other.scope, &other.category)
     });
-    left_out.ids.extend(similar.iter().map(|(_, event)| event.id.clone()));
+    left_out.ids.extend(similar.iter().map(|(_, event)| &event.id).chain(more).cloned());
     let n_similar = |event: &ShownEvent| similar.iter().filter(|(first, _)| first.id == event.id).count();
     let lines: Vec<EventLine<'_>> = events.into_iter().map(|event| (event, bullet(event, n_similar(event)))).collect();
     let mut taken: Vec<&EventLine<'_>> = Vec::new();

@@ -13,7 +13,7 @@ use crate::entry::place::place;
 use crate::entry::time::parse_time;
 use crate::entry::{Head, Id};
 use crate::error::{MAX_OF_FILE, Problem, Severity};
-use crate::text::lines::between_commas;
+use crate::text::lines::{between_commas, scalar};
 
 /// What to do where a merge left two attempts in one file.
 const TWO_ATTEMPTS: &str = "two attempts have one name: move one of them to a file with the next number, with its `iteration` to \
@@ -217,13 +217,5 @@ impl EntryReader<'_> {
             self.bad_value(key, "is not a mapping, so it is ignored", hint);
         }
         value.as_object()
-    }
-}
-
-fn scalar(value: &Value) -> Option<String> {
-    match value {
-        Value::String(text) => Some(text.clone()),
-        Value::Number(_) | Value::Bool(_) => Some(value.to_string()),
-        Value::Null | Value::Array(_) | Value::Object(_) => None,
     }
 }

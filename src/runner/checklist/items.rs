@@ -14,6 +14,9 @@ use crate::text::shorten;
 const MAX_ODD: usize = 10;
 const MAX_SHOWN: usize = 60;
 
+/// What a box begins with: a bracket, or a symbol of an open one.
+const BOXES: &[char] = &['[', '(', '☐', '⬜', '□', '▢', '◻'];
+
 /// A box of a checklist.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::runner) struct ChecklistItem {
@@ -57,7 +60,7 @@ struct OpenItem {
 }
 
 /// Returns the first lines that look like boxes and are neither open nor ticked, with their numbers: `- [~]`, `- []`, `-[ ]`,
-/// `- [ ]x`. `items` are the boxes of the text.
+/// `- [ ]x`, `- ( ) x`, `- ☐ x`. `items` are the boxes of the text.
 pub(super) fn odd_boxes(text: &str, items: &[ChecklistItem]) -> Vec<String> {
     // A text in code, a quotation or a comment is not part of the checklist.
     let mut others: Vec<Range<usize>> = Vec::new();
@@ -73,7 +76,7 @@ pub(super) fn odd_boxes(text: &str, items: &[ChecklistItem]) -> Vec<String> {
     let boxes: HashSet<usize> = items.iter().map(|item| item.line).collect();
     let (mut odd, mut start, mut from) = (Vec::new(), 0, 0);
     for (at, line) in text.split_inclusive('\n').enumerate() {
-        let bracket = line.find('[').map_or(start, |bracket| start + bracket);
+        let bracket = line.find(BOXES).map_or(start, |bracket| start + bracket);
         while others.get(from).is_some_and(|other| other.end <= bracket) {
             from += 1;
         }
@@ -91,8 +94,12 @@ pub(super) fn odd_boxes(text: &str, items: &[ChecklistItem]) -> Vec<String> {
 /// white space, `x` or a symbol. `[1]` is a note, `[a](b)` a link.
 fn is_like_a_box(line: &str) -> bool {
     let bare = line.trim_start_matches(|mark: char| mark.is_ascii_digit() || ".)-*+•–— \t".contains(mark));
-    let Some((inside, rest)) = bare.strip_prefix('[').and_then(|box_| box_.split_once(']')) else { return false };
     let is_marked = bare.len() < line.len();
+    let is_round = || bare.strip_prefix("( ").is_some_and(|rest| is_marked && rest.trim_start().starts_with(')'));
+    if bare.starts_with(&BOXES[2..]) || is_round() {
+        return true;
+    }
+    let Some((inside, rest)) = bare.strip_prefix('[').and_then(|box_| box_.split_once(']')) else { return false };
     let is_mark = match inside.trim() {
         "" => is_marked || !inside.is_empty(),
         "x" | "X" => true,
@@ -252,6 +259,10 @@ mod tests {
             "2) [] no",
             "1.[ ] no",
             "[ ] no mark",
+            "- ( ) round",
+            "- ☐ symbol",
+            "1. ⬜ symbol",
+            "☐ no mark",
             "• [ ] no",
             "- [ ]",
             "- [d] done",
@@ -274,6 +285,12 @@ mod tests {
             "```\n- [~] code\n```",
             "    - [~] code",
             "- [two] words",
+            "- (a) note",
+            "- () is the unit",
+            "( ) no mark",
+            "- ✅ done",
+            "- `☐` code",
+            "a ☐ b",
             "a [~] b",
         ] {
             check(&format!("# List\n\n{other}\n"), &[]);

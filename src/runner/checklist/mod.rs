@@ -19,9 +19,11 @@ const MAX_BYTES: usize = 1024 * 1024;
 /// How often a tick is retried if the file was changed in the meantime.
 const MAX_TRIES: usize = 5;
 
-/// Returns the lines of the checklist that look like boxes and are not.
+/// Returns the lines of the checklist that look like boxes and are not; none where no box is open, which [`next`] says with
+/// these lines.
 pub(super) fn odd(path: &Path) -> Result<Vec<String>> {
-    Ok(Checklist::read(path)?.odd)
+    let file = Checklist::read(path)?;
+    Ok(if file.items.iter().all(|item| item.is_ticked) { Vec::new() } else { file.odd })
 }
 
 /// Returns the first open box of the checklist; `None` if all are ticked. A line that only looks like a box is not

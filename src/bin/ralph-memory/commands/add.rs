@@ -3,6 +3,7 @@
 use std::io::{self, IsTerminal as _, Read as _};
 
 use ralph_memory::entry::{EVENTS, MAX_FILE_BYTES};
+use ralph_memory::text::decoded_whole;
 use ralph_memory::{Error, Id, Knowledge, Memory, Scope, Source};
 use serde_json::{Map, Value};
 
@@ -158,5 +159,5 @@ fn from_stdin() -> anyhow::Result<String> {
         return Err(invalid("is over 1 MiB, the limit of an entry", hint).into());
     }
     let hint = "convert it first, as with `iconv -f LATIN1 -t UTF-8`";
-    Ok(String::from_utf8(bytes).map_err(|_| invalid("is not UTF-8", hint))?)
+    Ok(decoded_whole(&bytes).ok_or_else(|| invalid("is not UTF-8", hint))?.into_owned())
 }

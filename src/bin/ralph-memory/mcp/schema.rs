@@ -74,6 +74,7 @@ fn fit_value(value: &mut Value, schema: &Value) {
             let alone = || (!text.trim().is_empty() && !text.contains([',', '\n'])).then(|| json!([text.trim()]));
             if is_list { listed() } else { alone() }
         }
+        (Some("string"), Value::Number(number)) => Some(number.to_string().into()),
         (Some("boolean"), Value::String(text)) => text.trim().to_lowercase().parse::<bool>().ok().map(Value::from),
         (Some("integer" | "number"), Value::String(text)) => {
             serde_json::from_str(text.trim()).ok().filter(Value::is_number)
@@ -83,6 +84,9 @@ fn fit_value(value: &mut Value, schema: &Value) {
     if let Some(fitted) = fitted {
         *value = fitted;
     }
+    for item in value.as_array_mut().into_iter().flatten() {
+        fit_value(item, &schema["items"]);
+    }
     // `3.0`, of a size at which floats are exact.
     let whole = value.as_f64().filter(|whole| value.is_f64() && whole.fract() == 0.0 && whole.abs() < 9e15);
     if let Some(whole) = whole.filter(|_| schema["type"] == "integer") {
@@ -90,6 +94,13 @@ fn fit_value(value: &mut Value, schema: &Value) {
         let whole = whole as i64;
         *value = whole.into();
     }
+}
+
+/// Says what an argument has to be, and what it is.
+pub(super) fn misfit<T: JsonSchema>(name: &str, given: &Value) -> Option<String> {
+    let mut wanted = input::<T>().get("properties")?.get(name)?.clone();
+    wanted.as_object_mut()?.remove("description");
+    Some(format!("{name} has to be {wanted}, and is {given}"))
 }
 
 /// Returns the hint that lists the arguments.
@@ -123,6 +134,9 @@ mod tests {
             ("count", json!(" 3.0 "), json!(3)),
             ("share", json!("0.5"), json!(0.5)),
             ("is", json!("True"), json!(true)),
+            ("list", json!(["a", 7]), json!(["a", "7"])),
+            ("list", json!("[\"a\", 7]"), json!(["a", "7"])),
+            ("text", json!(12), json!("12")),
             // These may mean several things, or nothing.
             ("list", json!("a, b"), json!("a, b")),
             ("list", json!("[a"), json!("[a")),
@@ -132,8 +146,7 @@ mod tests {
             ("count", json!(3.5), json!(3.5)),
             ("count", json!(1e300), json!(1e300)),
             ("is", json!("1"), json!("1")),
-            ("list", json!(["a", 7]), json!(["a", 7])),
-            ("text", json!(12), json!(12)),
+            ("list", json!(["a", {}]), json!(["a", {}])),
             ("text", json!(["a"]), json!(["a"])),
             ("text", json!("[1]"), json!("[1]")),
             ("other", json!("3"), json!("3")),

@@ -52,10 +52,12 @@ fn listed<T: AgentTool>() -> ListedTool {
 }
 
 fn called<T: AgentTool>(globals: &Globals, arguments: JsonObject) -> anyhow::Result<CallToolResult> {
-    let arguments: T = serde_path_to_error::deserialize(Value::Object(arguments)).map_err(|error| {
-        let place = Some(error.path().to_string()).filter(|place| place != ".");
-        let place = place.map(|place| format!("{place}: ")).unwrap_or_default();
-        unfit(shorten(&format!("{place}{}", error.into_inner()), MAX_MESSAGE), schema::call_with::<T>())
+    let given = Value::Object(arguments);
+    let arguments: T = serde_path_to_error::deserialize(&given).map_err(|error| {
+        let place = error.path().to_string();
+        let name = place.split(['.', '[']).next().unwrap_or_default();
+        let message = schema::misfit::<T>(name, &given[name]).unwrap_or_else(|| error.into_inner().to_string());
+        unfit(shorten(&message, MAX_MESSAGE), schema::call_with::<T>())
     })?;
     let memory = globals.open_for_agent()?.by(attempt::agent());
     let _operation = memory.operation(T::NAME);

@@ -9,11 +9,13 @@ use std::io::{self, BufRead, Read as _, Write};
 use std::thread;
 use std::time::Duration;
 
-use ralph_memory::text::{decoded, escaped_json, repaired_json};
-use rmcp::model::{ClientRequest, GetMeta as _, JsonRpcMessage, ProtocolVersion};
+use ralph_memory::text::{decoded, escaped_json, read_json, repaired_json};
+use rmcp::model::{ClientRequest, ErrorCode, GetMeta as _, JsonRpcMessage, ProtocolVersion};
 use rmcp::service::{RoleServer, RxJsonRpcMessage, TxJsonRpcMessage, serve_server};
 use rmcp::transport::Transport;
 use rmcp::transport::async_rw::AsyncRwTransport;
+use serde::de::IgnoredAny;
+use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::runtime::{Builder, Handle};
 
@@ -72,12 +74,31 @@ fn read_all(input: &mut impl BufRead, mut requests: impl AsyncWrite + Unpin, han
     let mut line = Vec::new();
     // A line that cannot be read is also the end: nothing can follow it.
     while let Ok(true) = read_line(input, &mut line) {
-        let line = format!("{}\n", repaired_json(&decoded(&line)));
+        let text = decoded(&line);
+        let text = repaired_json(&text);
+        let broken = serde_json::from_str::<IgnoredAny>(&text).err().filter(|_| !text.trim().is_empty());
+        let line = broken.map_or_else(|| text.to_string(), |error| parse_error(&text, &error)) + "\n";
         if handle.block_on(requests.write_all(line.as_bytes())).is_err() {
             return;
         }
     }
     let _ = handle.block_on(requests.shutdown());
+}
+
+/// Returns the error that answers a line that is not JSON, with its id where that can be read.
+fn parse_error(line: &str, error: &serde_json::Error) -> String {
+    let rest = line.split_once("\"id\":").map_or("", |(_, rest)| rest);
+    let id: Option<Value> = serde_json::Deserializer::from_str(rest).into_iter().next().and_then(Result::ok);
+    let error = json!({"code": ErrorCode::PARSE_ERROR, "message": format!("the line is not JSON: {error}")});
+    json!({"jsonrpc": "2.0", "id": id, "error": error}).to_string()
+}
+
+/// Returns a call whose arguments are JSON in a text, as a call.
+fn with_arguments(request: &ClientRequest) -> Option<ClientRequest> {
+    let mut request = serde_json::to_value(request).ok()?;
+    let arguments = request.pointer_mut("/params/arguments")?;
+    *arguments = read_json::<Value>(arguments.as_str()?.as_bytes()).ok().filter(Value::is_object)?;
+    serde_json::from_value(request).ok()
 }
 
 /// Reads a line without its end; an empty one in place of a line over the limit. Returns whether there was one.
@@ -109,9 +130,19 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for FilteredTransport<T> {
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
         loop {
-            let message = self.transport.receive().await?;
-            match &message {
-                JsonRpcMessage::Request(request) => self.begun = self.begun || begins(&request.request),
+            let mut message = self.transport.receive().await?;
+            match &mut message {
+                // A line was not JSON: it came as its answer.
+                JsonRpcMessage::Error(error) if error.error.code == ErrorCode::PARSE_ERROR => {
+                    self.transport.send(JsonRpcMessage::Error(error.clone())).await.ok()?;
+                    continue;
+                }
+                JsonRpcMessage::Request(request) => {
+                    if let Some(called) = with_arguments(&request.request) {
+                        request.request = called;
+                    }
+                    self.begun = self.begun || begins(&request.request);
+                }
                 _ if !self.begun => continue,
                 _ => {}
             }

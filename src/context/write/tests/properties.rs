@@ -155,7 +155,8 @@ fn materials() -> impl Strategy<Value = Material> {
     let known = (references("learned", Some("pitfall")), references("known", None));
     let told = (statuses(), recurring());
     let all = (hostile(), any::<bool>(), attempts, known, told, events());
-    all.prop_map(|(task_id, suggests_events, attempts, (learnings, mut knowledge), (status, recurring), events)| {
+    all.prop_map(|(task_id, suggests_events, attempts, (learnings, mut knowledge), (status, recurring), mut events)| {
+        let more_events = events.split_off(events.len() - events.len() / 4).into_iter().map(|event| event.id).collect();
         // Some of the knowledge was found twice.
         knowledge.extend(learnings.iter().skip(3).cloned());
         let (attempts, mut journal, matching, n_older) = attempts;
@@ -175,6 +176,7 @@ fn materials() -> impl Strategy<Value = Material> {
             matching,
             knowledge,
             events,
+            more_events,
         }
     })
 }

@@ -490,7 +490,7 @@ fn similar_events_of_one_task_are_folded_into_the_first() {
         |of_what: &str| format!("The reviewer wants tests for each branch of the {of_what} before it is merged.");
     let of_scope =
         |scope: &str| [("1", "parser"), ("2", "lexer")].map(|(name, what)| event(name, scope, 50, 1, &said(what)));
-    let section = |scope: &str| events::section(&of_scope(scope), &HashSet::new(), room(3_000));
+    let section = |scope: &str| events::section(&of_scope(scope), &[], &HashSet::new(), room(3_000));
     let of_task = section("task:t-1");
     assert_eq!((lines(&of_task.shown), lines(&of_task.left_out.ids)), (vec!["knowledge/1"], vec!["knowledge/2"]));
     assert!(of_task.text.contains("(reviewer, 1970-01-02, and 1 similar)"), "{}", of_task.text);
@@ -507,7 +507,7 @@ fn events_are_grouped_by_scope_the_most_important_first() {
         event("task", "task:t-1", 10, 1, "Mine."),
         event("feature", "feature:x", 50, 1, "Feature."),
     ];
-    let section = events::section(&events, &HashSet::new(), room(2_000));
+    let section = events::section(&events, &[], &HashSet::new(), room(2_000));
     assert_snapshot!("events", section.render(room(2_000)));
     assert_eq!(
         lines(&section.shown),
@@ -515,15 +515,15 @@ fn events_are_grouped_by_scope_the_most_important_first() {
     );
     let length = section.render(room(2_000)).chars().count();
     assert_eq!(
-        events::section(&events, &HashSet::new(), room(length)).render(room(length)),
+        events::section(&events, &[], &HashSet::new(), room(length)).render(room(length)),
         section.render(room(2_000))
     );
     // The least important event goes first, and is named.
-    let fewer = events::section(&events, &HashSet::new(), room(length - 1));
+    let fewer = events::section(&events, &[], &HashSet::new(), room(length - 1));
     assert!(!fewer.shown.iter().any(|id| id.stem() == "task"), "{:?}", fewer.shown);
     assert!(fewer.render(room(length - 1)).contains("Left out for space: "));
-    assert_eq!(events::section(&events, &HashSet::new(), room(10)).render(room(10)), "");
-    assert_eq!(events::section(&[], &HashSet::new(), room(2_000)).render(room(2_000)), "");
+    assert_eq!(events::section(&events, &[], &HashSet::new(), room(10)).render(room(10)), "");
+    assert_eq!(events::section(&[], &[], &HashSet::new(), room(2_000)).render(room(2_000)), "");
 }
 
 #[test]
