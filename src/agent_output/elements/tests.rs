@@ -82,6 +82,10 @@ const PLACES: [(&str, bool, bool); 66] = [
     ("<!--\n<E>\n-->", false, false),
     ("Text <!-- as in\n<E>\n--> goes on.", false, false),
     ("<thinking>\n<E>\n</thinking>", false, false),
+    ("<thinking type=\"deep\">\n<E>\n</thinking>", false, false),
+    ("<reasoning>\n<E>\n</reasoning>", false, false),
+    ("<pre>\n<E>\n</pre>", false, false),
+    ("<prefix>\n<E>\n</prefix>", true, true),
     ("<think>I will write\n<E>\nonce done.</think>\nNot yet.", false, false),
     ("I could write\n<E>\nbut they fail.\n</think>\nNot yet.", false, false),
 ];

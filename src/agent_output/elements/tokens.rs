@@ -15,8 +15,19 @@ use crate::text::lines::CodeFence;
 const MAX_BLANK: usize = 3;
 /// How much further a line of code is indented than the text around it, in columns.
 const CODE_INDENT: usize = 4;
-/// What nobody reads as the agent's report: comments and thoughts, by how they begin and end, in lower case.
-const HIDDEN: [(&str, &str); 3] = [("<!--", "-->"), ("<thinking>", "</thinking>"), ("<think>", "</think>")];
+/// What nobody reads as the agent's report: comments, thoughts, code and quotations, by how they begin and end, in lower case. A tag
+/// may have attributes.
+const HIDDEN: [(&str, &str); 9] = [
+    ("<!--", "-->"),
+    ("<think", "</think>"),
+    ("<thinking", "</thinking>"),
+    ("<thought", "</thought>"),
+    ("<reasoning", "</reasoning>"),
+    ("<analysis", "</analysis>"),
+    ("<scratchpad", "</scratchpad>"),
+    ("<pre", "</pre>"),
+    ("<blockquote", "</blockquote>"),
+];
 
 /// An element of a text that is outside of code, quotations, comments and thoughts.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -127,7 +138,9 @@ impl<'a> SigilScanner<'a> {
     fn hidden(&self, at: usize) -> Option<usize> {
         let begins = |start: &str| {
             let text = self.text.get(at..at + start.len());
-            text.is_some_and(|text| text.eq_ignore_ascii_case(start))
+            let is_whole = start == "<!--"
+                || self.text[at..].get(start.len()..).is_some_and(|rest| rest.starts_with(['>', ' ', '\n']));
+            is_whole && text.is_some_and(|text| text.eq_ignore_ascii_case(start))
         };
         let ends = &self.hidden_ends[HIDDEN.iter().position(|(start, _)| begins(start))?];
         ends.get(ends.partition_point(|end| *end <= at)).copied()
