@@ -14,7 +14,7 @@ fn refused(text: &str, expected: &[&str]) -> ParsedSigils {
 }
 
 /// Texts with an element, and whether it counts: in a report without verification, and in a verified one.
-const PLACES: [(&str, bool, bool); 66] = [
+const PLACES: [(&str, bool, bool); 70] = [
     // What agents write to report.
     ("<E>", true, true),
     ("All tests pass. <E>", true, true),
