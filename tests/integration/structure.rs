@@ -5,19 +5,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::architecture::{Source, names_behind, sources};
 
 /// How many lines of code `src` may have, without tests, comments and blank lines.
-const MOST: usize = 54_150;
+const MOST: usize = 53_543;
 /// How many each of the ten largest rooms may have: a folder of the library, or of the program.
 const ROOMS: [(&str, usize); 10] = [
-    ("agent_output", 3_143),
-    ("commands", 4_052),
-    ("context", 2_948),
-    ("entry", 3_583),
-    ("index", 3_936),
-    ("knowledge", 4_238),
-    ("recording", 2_419),
-    ("runner", 2_233),
-    ("search", 3_399),
-    ("store", 3_489),
+    ("agent_output", 3_113),
+    ("commands", 4_027),
+    ("context", 2_938),
+    ("entry", 3_653),
+    ("index", 3_827),
+    ("knowledge", 3_835),
+    ("recording", 2_398),
+    ("runner", 2_240),
+    ("search", 3_361),
+    ("store", 3_450),
 ];
 
 /// Modules, each by the names that lead to it.
