@@ -299,7 +299,7 @@ pub(crate) fn section_of(element: &str) -> Option<&'static str> {
     })
 }
 
-/// Returns the statements of an agent's final text, whose [`tokens`] count if its work `is_verified` or not.
+/// Returns the statements of an agent's final text, whose [`tokens()`] count if its work `is_verified` or not.
 ///
 /// Of several elements of a kind, the first one counts; of knowledge and learnings, the first `MAX_KNOWLEDGE`. All ends
 /// of tasks are returned. At most `MAX_REFUSED` refused elements are listed; the last of these counts the others.
