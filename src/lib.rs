@@ -119,6 +119,7 @@ pub mod internals;
 mod journal;
 mod knowledge;
 pub mod memory;
+mod open;
 mod recording;
 #[cfg(feature = "runner")]
 pub mod runner;

@@ -18,6 +18,8 @@ use crate::index::catalog::{Area, Catalog, add_archived};
 use crate::journal::summaries;
 use crate::knowledge::tidy::live_entries;
 use crate::knowledge::{Staleness, staleness, touched, visit_naming};
+use crate::open::Memory;
+use crate::recording::{bad_attempts, kept_problems};
 use crate::search::semantic::SemanticStatus;
 use crate::text::printed_command;
 use crate::workspace::{Work, Workspace};
@@ -50,42 +52,141 @@ pub struct CheckReport {
     pub ok: Vec<Problem>,
 }
 
-/// Checks all files, and the memory as a whole. `others` are findings from outside of this module.
-pub(crate) fn check(workspace: &Workspace, semantic: SemanticStatus, others: Vec<Problem>) -> CheckReport {
-    let live = workspace.catalog(Area::Live);
-    let archive = workspace.catalog(Area::Archive);
-    let comparing = workspace.doing(Work::Comparing, None);
-    let entries = live_entries(&live);
-    let mut names = EntryNames::default();
-    for item in &entries {
-        names.add_live(item.id.clone(), &item.head, item.counts);
+impl Memory {
+    /// Returns everything that is wrong: what prevents files from being read, what is inconsistent, and the state of
+    /// the folders, the index, the locks, the servers and git, and how to fix it. Nothing is changed. A broken file
+    /// never hides the problems of another, and what cannot be examined is a problem, too.
+    ///
+    /// ```
+    /// use ralph_memory::Memory;
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let root = folder.path();
+    /// Memory::init(root)?;
+    /// let text = "---\ntitle: WAL\ntags: [sqlite]\n---\n\nSee [[nothing]].\n";
+    /// std::fs::write(root.join(".ralph/knowledge/wal.md"), text)?;
+    /// let report = Memory::open(root)?.check();
+    /// assert_eq!(report.problems[0].to_string(), ".ralph/knowledge/wal.md:6: the link `[[nothing]]` leads to no entry");
+    /// assert_eq!((report.total.warnings, report.files), (1, 1));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn check(&self) -> CheckReport {
+        self.check_with(self.semantic_status(), Vec::new())
     }
-    add_archived(&mut names, &archive);
-    let mut findings = rules::problems(&entries, &names, workspace.now());
-    let attempts = summaries(workspace.now(), &[&live, &archive], |catalog| catalog.journal_rows().collect());
-    findings.extend(rules::usefulness(&entries, &attempts));
-    findings.extend(stale_entries(workspace, &live));
-    findings.extend(copies(workspace, &live, &archive));
-    let mut lines = SourceLines::new(workspace);
-    findings.for_each(|problem| lines.locate(problem));
-    drop(comparing);
-    let mut checking = workspace.doing(Work::Checking, Some(live.len() + archive.len()));
-    for catalog in [&live, &archive] {
-        workspace.committed_secrets(catalog, &mut findings, &mut checking);
-        findings.append(catalog.findings());
-        let paths: Vec<String> = catalog.rows().map(|row| catalog.path(row)).collect();
-        findings.extend(paths.iter().filter_map(|path| rules::unsafe_name(path)));
-        findings.extend(rules::lost_names(&paths));
+
+    /// Returns the same where the state of semantic search is known, so that no server is asked, and with findings of the
+    /// caller, such as those of [`Setup::findings`](crate::setup::Setup::findings).
+    ///
+    /// ```
+    /// use ralph_memory::Memory;
+    /// use ralph_memory::error::Severity;
+    /// use ralph_memory::memory::SemanticStatus;
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let root = folder.path();
+    /// # Memory::init(root)?;
+    /// # let memory = Memory::open(root)?;
+    /// let detail = "Ollama does not answer".to_owned();
+    /// let status = SemanticStatus { wanted: true, active: false, detail, fix: None };
+    /// let problem = memory.check_with(status, Vec::new()).problems.remove(0);
+    /// assert_eq!((problem.code.as_str(), problem.severity), ("semantic", Severity::Warning));
+    /// assert_eq!(problem.message, "Ollama does not answer");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn check_with(&self, semantic: SemanticStatus, mut others: Vec<Problem>) -> CheckReport {
+        let workspace = &self.workspace;
+        others.extend(workspace.layers().1);
+        others.extend(bad_attempts(workspace));
+        others.extend(kept_problems(self).1);
+        let live = workspace.catalog(Area::Live);
+        let archive = workspace.catalog(Area::Archive);
+        let comparing = workspace.doing(Work::Comparing, None);
+        let entries = live_entries(&live);
+        let mut names = EntryNames::default();
+        for item in &entries {
+            names.add_live(item.id.clone(), &item.head, item.counts);
+        }
+        add_archived(&mut names, &archive);
+        let mut findings = rules::problems(&entries, &names, workspace.now());
+        let attempts = summaries(workspace.now(), &[&live, &archive], |catalog| catalog.journal_rows().collect());
+        findings.extend(rules::usefulness(&entries, &attempts));
+        findings.extend(stale_entries(workspace, &live));
+        findings.extend(copies(workspace, &live, &archive));
+        let mut lines = SourceLines::new(workspace);
+        findings.for_each(|problem| lines.locate(problem));
+        drop(comparing);
+        let mut checking = workspace.doing(Work::Checking, Some(live.len() + archive.len()));
+        for catalog in [&live, &archive] {
+            workspace.committed_secrets(catalog, &mut findings, &mut checking);
+            findings.append(catalog.findings());
+            let paths: Vec<String> = catalog.rows().map(|row| catalog.path(row)).collect();
+            findings.extend(paths.iter().filter_map(|path| rules::unsafe_name(path)));
+            findings.extend(rules::lost_names(&paths));
+        }
+        drop(checking);
+        let _examining = workspace.doing(Work::Examining, None);
+        findings.extend(workspace.settings_problems.clone());
+        let (ok, others): (Vec<Problem>, Vec<Problem>) =
+            judge(&facts(workspace, semantic)).into_iter().chain(others).partition(|finding| finding.hint.is_empty());
+        findings.extend(others);
+        tell_foreign_once(&mut findings);
+        let (problems, total) = findings.finish();
+        CheckReport { problems, total, files: live.len() + archive.len(), ok }
     }
-    drop(checking);
-    let _examining = workspace.doing(Work::Examining, None);
-    findings.extend(workspace.settings_problems.clone());
-    let (ok, others): (Vec<Problem>, Vec<Problem>) =
-        judge(&facts(workspace, semantic)).into_iter().chain(others).partition(|finding| finding.hint.is_empty());
-    findings.extend(others);
-    tell_foreign_once(&mut findings);
-    let (problems, total) = findings.finish();
-    CheckReport { problems, total, files: live.len() + archive.len(), ok }
+
+    /// Returns a warning for each entry that a change touches: it changes a line with a name of the entry in a file that
+    /// the entry names, or removes or rewrites such a file. Entries that the change adds or edits are left out. The range
+    /// is one of `git diff`, such as `main...HEAD`; `HEAD` alone is what is not committed.
+    ///
+    /// ```
+    /// use ralph_memory::{Error, Memory};
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let root = folder.path();
+    /// Memory::init(root)?;
+    /// // This folder is not in a work tree.
+    /// let refused = Memory::open(root)?.check_diff("main...HEAD");
+    /// assert!(matches!(refused, Err(Error::Git { .. })));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Invalid`](crate::Error::Invalid) for a range with a commit that git does not know, and
+    /// [`Error::Git`](crate::Error::Git) where git or a repository is missing or git refuses.
+    pub fn check_diff(&self, range: &str) -> Result<CheckReport> {
+        let workspace = &self.workspace;
+        let live = workspace.catalog(Area::Live);
+        workspace.check_whole(&live)?;
+        let mut findings = Findings::default();
+        let mut lines = SourceLines::new(workspace);
+        let (n_naming, touched) = touched(workspace, range, &live)?;
+        for (path, change) in touched {
+            let (code, message) = match change {
+                Ok(Staleness::Gone { path }) => {
+                    ("touched", format!("the change removes `{path}`, which this entry names"))
+                }
+                Ok(Staleness::Rewritten { path }) => {
+                    ("touched", format!("the change rewrites `{path}`, which this entry names"))
+                }
+                Ok(Staleness::Changed { name, path }) => {
+                    ("touched", format!("the change touches `{name}` in `{path}`, which this entry names"))
+                }
+                Err(path) => {
+                    ("not-compared", format!("the change of `{path}`, which this entry names, could not be compared"))
+                }
+            };
+            findings.add(Problem::warning(display_path(&path), code, message, confirmation(&path)));
+        }
+        findings.for_each(|problem| lines.locate(problem));
+        let (problems, total) = findings.finish();
+        Ok(CheckReport { problems, total, files: n_naming, ok: Vec::new() })
+    }
+
+    /// Returns the lines of the files that problems name, for showing them.
+    pub fn source_lines(&self) -> SourceLines<'_> {
+        SourceLines::new(&self.workspace)
+    }
 }
 
 /// Returns notices about the live entries whose files changed so that they may be outdated.
@@ -106,39 +207,11 @@ fn confirmation(path: &str) -> String {
     format!("check whether it still holds, and edit it; if nothing is to be changed, {confirm}")
 }
 
-/// Reports the entries that the changes of a range touch. A range is one of `git diff`.
-pub(crate) fn check_diff(workspace: &Workspace, range: &str) -> Result<CheckReport> {
-    let live = workspace.catalog(Area::Live);
-    workspace.check_whole(&live)?;
-    let mut findings = Findings::default();
-    let mut lines = SourceLines::new(workspace);
-    let (n_naming, touched) = touched(workspace, range, &live)?;
-    for (path, change) in touched {
-        let (code, message) = match change {
-            Ok(Staleness::Gone { path }) => ("touched", format!("the change removes `{path}`, which this entry names")),
-            Ok(Staleness::Rewritten { path }) => {
-                ("touched", format!("the change rewrites `{path}`, which this entry names"))
-            }
-            Ok(Staleness::Changed { name, path }) => {
-                ("touched", format!("the change touches `{name}` in `{path}`, which this entry names"))
-            }
-            Err(path) => {
-                ("not-compared", format!("the change of `{path}`, which this entry names, could not be compared"))
-            }
-        };
-        findings.add(Problem::warning(display_path(&path), code, message, confirmation(&path)));
-    }
-    findings.for_each(|problem| lines.locate(problem));
-    let (problems, total) = findings.finish();
-    Ok(CheckReport { problems, total, files: n_naming, ok: Vec::new() })
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::tests::memory;
 
     use super::*;
-    use crate::memory::Memory;
 
     #[track_caller]
     fn found(memory: &Memory) -> Vec<String> {

@@ -14,6 +14,7 @@ use crate::entry::written;
 use crate::error::{Problem, Result};
 use crate::git::{Lookup, WorkTree};
 use crate::index::catalog::Area;
+use crate::open::Memory;
 use crate::store::{Created, Lock, Unreadable};
 use crate::text::printed_command;
 use crate::workspace::{IGNORE, Workspace};
@@ -60,33 +61,57 @@ impl FixReport {
     }
 }
 
-/// Implements [`Memory::fix`](crate::Memory::fix).
-pub(crate) fn fix(workspace: &Workspace) -> Result<FixReport> {
-    let mut report = FixReport::default();
-    // Taking the lock sweeps only after a process that was killed while it had it.
-    let lock = workspace.wait_for_entries()?;
-    report.add("leftovers", sweep(workspace, &lock));
-    report.add("git-ignore", ignore_machine_folders(workspace, &lock));
-    report.add("merge-driver", remove_old_driver(workspace, &lock));
-    for area in [Area::Live, Area::Archive] {
-        let catalog = workspace.catalog(area);
-        for row in catalog.knowledge_rows().filter(|row| catalog.has_problem(*row)) {
-            report.add("merge-conflict", merge_frontmatter(workspace, &lock, &catalog.path(row)));
+impl Memory {
+    /// Fixes what [`Memory::check`] finds, where that needs no decision and can lose nothing: removes temporary files
+    /// that a crash left, or archives those that may be the only copy of a text; rebuilds a broken index; removes
+    /// caches of other versions; makes git ignore the folders that belong to one machine.
+    ///
+    /// What cannot be fixed is reported, and the rest is fixed all the same.
+    ///
+    /// ```
+    /// use ralph_memory::Memory;
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let root = folder.path();
+    /// Memory::init(root)?;
+    /// std::fs::create_dir_all(root.join(".ralph/cache/index-0"))?;
+    /// let report = Memory::open(root)?.fix()?;
+    /// assert_eq!((report.fixed[0].code.as_str(), report.fixed[0].message.as_str()), ("old-caches", "removed `.ralph/cache/index-0`"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Locked`](crate::Error::Locked), and [`Error::Io`](crate::Error::Io) where the lock cannot be taken.
+    pub fn fix(&self) -> Result<FixReport> {
+        let _operation = self.operation("check --fix");
+        let workspace = &self.workspace;
+        let mut report = FixReport::default();
+        // Taking the lock sweeps only after a process that was killed while it had it.
+        let lock = workspace.wait_for_entries()?;
+        report.add("leftovers", sweep(workspace, &lock));
+        report.add("git-ignore", ignore_machine_folders(workspace, &lock));
+        report.add("merge-driver", remove_old_driver(workspace, &lock));
+        for area in [Area::Live, Area::Archive] {
+            let catalog = workspace.catalog(area);
+            for row in catalog.knowledge_rows().filter(|row| catalog.has_problem(*row)) {
+                report.add("merge-conflict", merge_frontmatter(workspace, &lock, &catalog.path(row)));
+            }
         }
+        drop(lock);
+        for path in old_caches(workspace) {
+            let removed = workspace
+                .wait_for_cache()
+                .and_then(|cache| workspace.store.remove_cache_folder(&cache, path.trim_start_matches("cache/")));
+            report.add("old-caches", removed.map(|()| vec![format!("removed `{}`", display_path(&path))]));
+        }
+        if [Area::Live, Area::Archive].into_iter().any(|area| index_facts(workspace, area).is_broken()) {
+            let rebuilt = workspace.write_index(true);
+            let detail = rebuilt.map(|rebuilt| vec![format!("rebuilt the index of {} live entries", rebuilt.entries)]);
+            report.add("index", detail);
+        }
+        Ok(report)
     }
-    drop(lock);
-    for path in old_caches(workspace) {
-        let removed = workspace
-            .wait_for_cache()
-            .and_then(|cache| workspace.store.remove_cache_folder(&cache, path.trim_start_matches("cache/")));
-        report.add("old-caches", removed.map(|()| vec![format!("removed `{}`", display_path(&path))]));
-    }
-    if [Area::Live, Area::Archive].into_iter().any(|area| index_facts(workspace, area).is_broken()) {
-        let rebuilt = workspace.write_index(true);
-        let detail = rebuilt.map(|rebuilt| vec![format!("rebuilt the index of {} live entries", rebuilt.entries)]);
-        report.add("index", detail);
-    }
-    Ok(report)
 }
 
 /// Removes leftovers of a crash, and returns what was done.

@@ -16,9 +16,7 @@ mod old_driver;
 mod source_lines;
 
 pub use self::check_files::CheckReport;
-pub(crate) use self::check_files::{check, check_diff};
 pub use self::fix::FixReport;
-pub(crate) use self::fix::fix;
 pub use self::source_lines::SourceLines;
 
 #[cfg(test)]

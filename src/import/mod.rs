@@ -22,7 +22,7 @@ mod write;
 
 use crate::entry::frontmatter::Fields;
 use crate::error::{Error, Result};
-use crate::search::semantic::SemanticMemory;
+use crate::open::Memory;
 use crate::workspace::Workspace;
 use files::{ImportFile, MAX_FILE, text_of};
 use find::Sources;
@@ -34,19 +34,35 @@ pub use request::{AgentFolders, ImportInput, ImportKind, ImportRequest};
 /// What standard input is called in messages.
 const STANDARD_INPUT: &str = "standard input";
 
-/// Imports, as `Memory::import` describes it. Also returns the paths of the files that were written and have no vectors
-/// yet.
-pub(crate) fn import(
-    workspace: &Workspace,
-    semantic: &SemanticMemory,
-    request: &ImportRequest,
-) -> Result<(ImportReport, Vec<String>)> {
-    let mut report = ImportReport::default();
-    let found = find::find(workspace, request, &mut report)?;
-    let items = items(workspace, request, &found, &mut report)?;
-    let written = write::add_or_update(workspace, request, &items, &mut report)?;
-    transcripts::import(workspace, semantic, request, found.sessions, &mut report)?;
-    Ok((report, written))
+impl Memory {
+    /// Imports notes, decision records, rules for agents, JSON Lines and past sessions. An import that is repeated changes
+    /// nothing, and one that was interrupted can be repeated.
+    ///
+    /// Each entry says in its `details` where it comes from, with a hash of what was imported. If its source has changed
+    /// since, the entry is updated; if someone has edited it, it is left alone and reported, and so is every entry that was
+    /// not imported. What is in the archive is not imported again.
+    ///
+    /// What looks like a secret, and what has invisible characters, is refused and named, and the rest is imported.
+    ///
+    /// # Errors
+    ///
+    /// * [`Error::Invalid`](crate::Error::Invalid) where nothing says what a named file is, or it cannot be read as that;
+    ///   nothing is imported then.
+    /// * [`Error::Locked`](crate::Error::Locked) where another process kept writing.
+    /// * [`Error::Io`](crate::Error::Io) where the path cannot be read, or nothing can be written.
+    pub fn import(&self, request: &ImportRequest) -> Result<ImportReport> {
+        let _operation = self.operation("import");
+        let workspace = &self.workspace;
+        let mut report = ImportReport::default();
+        let found = find::find(workspace, request, &mut report)?;
+        let items = items(workspace, request, &found, &mut report)?;
+        let written = write::add_or_update(workspace, request, &items, &mut report)?;
+        transcripts::import(self, request, found.sessions, &mut report)?;
+        if !written.is_empty() {
+            report.problems.extend(self.semantic.embed_written(workspace, &written));
+        }
+        Ok(report)
+    }
 }
 
 /// Reads what was found.

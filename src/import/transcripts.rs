@@ -14,8 +14,8 @@ use crate::error::Result;
 use crate::journal::history::{AttemptSummary, Report};
 use crate::journal::{both_areas, has_attempts, summaries};
 use crate::knowledge::{WriteAction, Written};
+use crate::open::Memory;
 use crate::recording::{self, OpenAttempt};
-use crate::search::semantic::SemanticMemory;
 use crate::text::title_of;
 use crate::workspace::Workspace;
 
@@ -42,12 +42,12 @@ fn recorded(workspace: &Workspace) -> Vec<AttemptSummary> {
 
 /// Records the past sessions of the project in these files, the oldest first.
 pub(super) fn import(
-    workspace: &Workspace,
-    semantic: &SemanticMemory,
+    memory: &Memory,
     request: &ImportRequest,
     files: Vec<SessionFile>,
     report: &mut ImportReport,
 ) -> Result<()> {
+    let workspace = &memory.workspace;
     let mut sessions = sessions::of_project(workspace, files, report);
     if sessions.is_empty() {
         return Ok(());
@@ -67,7 +67,7 @@ pub(super) fn import(
                 if request.dry_run {
                     report.items.push(item);
                 } else {
-                    record(workspace, semantic, &past, &item, report)?;
+                    record(memory, &past, &item, report)?;
                 }
             }
             Err(left_out) => report.items.push(left_out),
@@ -77,14 +77,8 @@ pub(super) fn import(
 }
 
 /// Records one session.
-fn record(
-    workspace: &Workspace,
-    semantic: &SemanticMemory,
-    past: &PastSession,
-    item: &ImportedItem,
-    report: &mut ImportReport,
-) -> Result<()> {
-    let recorded = recording::record_past(workspace, semantic, &past.iteration(), &past.report())?;
+fn record(memory: &Memory, past: &PastSession, item: &ImportedItem, report: &mut ImportReport) -> Result<()> {
+    let recorded = recording::record_past(memory, &past.iteration(), &past.report())?;
     report.items.push(item.clone().with_id(Some(recorded.id)));
     report.items.extend(recorded.knowledge.iter().map(|added| of_knowledge(added, item)));
     let refused = |reason: String| ImportedItem { action: ImportAction::Refused, ..item.clone() }.because(reason);

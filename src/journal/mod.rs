@@ -18,12 +18,9 @@ mod write;
 pub(crate) use copies::{copy_run, settle_copies, uncopied};
 pub(crate) use names::{BEGUN, check_name, check_number, check_run_name, journal_path, run_of};
 pub(crate) use read::{
-    NO_RESULT, attempt, attempt_at, attempts_of_run, attempts_of_task, both_areas, error_line, has_attempts,
-    latest_start, light_summaries, summaries, task_by_name,
+    NO_RESULT, attempt, attempt_at, both_areas, error_line, has_attempts, latest_start, light_summaries, summaries,
+    task_by_name,
 };
 pub use views::{AttemptView, Found, Occurrence, RecurringError};
-pub(crate) use views::{
-    failed_attempts, feature_files, of_feature, problems_of, recent_attempts, recent_iterations, recurring,
-    recurring_errors,
-};
+pub(crate) use views::{of_feature, problems_of, recent_attempts, recurring};
 pub(crate) use write::{complete_attempt, is_same_attempt, next_number, recorded_before, write_attempt};

@@ -12,6 +12,7 @@ use serde::Serialize;
 
 use crate::agent_output::elements::defuse;
 use crate::entry::{Attempt, Validation};
+use crate::open::Memory;
 use crate::text::{for_terminal, shorten};
 
 pub(crate) use crate::settings::ProgressKind;
@@ -200,8 +201,36 @@ fn listed(objects: &[&str], _: &[&str]) -> String {
     format!("[\n  {}\n]", objects.join(",\n").replace('\n', "\n  "))
 }
 
+impl Memory {
+    /// Returns what a strategy says of the run's verified iterations so far, for the next prompt. Empty if none was
+    /// verified. Summaries come from the [`Sections`](crate::entry::Sections) of each attempt.
+    ///
+    /// ```
+    /// use ralph_memory::entry::{Sections, Validation};
+    /// use ralph_memory::memory::Report;
+    /// use ralph_memory::runner::LlmSummarizedProgress;
+    /// use ralph_memory::{Memory, Task};
+    /// # let folder = tempfile::tempdir()?;
+    /// # let root = folder.path();
+    /// # Memory::init(root)?;
+    /// # let memory = Memory::open(root)?;
+    /// let run = memory.new_run();
+    /// let attempt = memory.begin(&Task::new("Sort the imports"), &run)?;
+    /// let validation = Some(Validation { command: "isort --check".into(), exit_code: 1, duration_ms: 80 });
+    /// let sections = Sections { validation_output: "2 files would change".into(), ..Sections::default() };
+    /// memory.finish(&attempt, &Report { validation, sections, ..Report::default() })?;
+    /// let progress = memory.progress(&run.id, &mut LlmSummarizedProgress::with_limits(5, 500));
+    /// assert_eq!(progress, "Iteration 1: `isort --check` exited with 1: 2 files would change\n");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn progress(&self, run_id: &str, strategy: &mut dyn ProgressStrategy) -> String {
+        let attempts: Vec<_> = self.attempts_of_run(run_id).into_iter().map(|(_, attempt)| attempt).collect();
+        text(strategy, &attempts)
+    }
+}
+
 /// Returns what a strategy says of the verified attempts among these, oldest first, with report elements defused.
-pub(crate) fn text(strategy: &mut dyn ProgressStrategy, attempts: &[Attempt]) -> String {
+fn text(strategy: &mut dyn ProgressStrategy, attempts: &[Attempt]) -> String {
     strategy.clear();
     for attempt in attempts {
         let Some(ran) = &attempt.head.validation else { continue };

@@ -12,6 +12,7 @@ use crate::entry::{self, AHEAD, Attempt, Head, Id, Outcome};
 use crate::error::Result;
 use crate::index::catalog::{Area, Catalog, RowId};
 use crate::journal::history::{self, AttemptSummary, Recurrence};
+use crate::open::Memory;
 use crate::text::{shorten, task_form};
 use crate::workspace::Workspace;
 
@@ -127,17 +128,40 @@ pub(crate) fn task_by_name(workspace: &Workspace, name: &str) -> Option<(String,
     newest(&|catalog| catalog.rows_of_task(name), &|_| true).or_else(by_title)
 }
 
-/// Returns the run's attempts, oldest first, each with its whole content.
-pub(crate) fn attempts_of_run(workspace: &Workspace, run_id: &str) -> Vec<(Id, Attempt)> {
-    attempts_in(workspace, |catalog| catalog.rows_of_run(run_id))
+impl Memory {
+    /// Returns the run's attempts in the journal, oldest first, each with its whole content.
+    pub fn attempts_of_run(&self, run_id: &str) -> Vec<(Id, Attempt)> {
+        attempts_in(&self.workspace, |catalog| catalog.rows_of_run(run_id))
+    }
+
+    /// Returns the task's iterations that are in the journal, as [`Memory::attempts_of_run`] does those of a run.
+    pub fn attempts_of_task(&self, task_id: &str) -> Vec<(Id, Attempt)> {
+        attempts_in(&self.workspace, |catalog| catalog.rows_of_task(task_id))
+    }
+
+    /// Returns the id of the task with this id or, if there is none, of the last task with this title. `None` if there was no
+    /// attempt at either.
+    ///
+    /// ```
+    /// use ralph_memory::entry::Outcome;
+    /// use ralph_memory::memory::Report;
+    /// use ralph_memory::{Memory, Task};
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let root = folder.path();
+    /// # Memory::init(root)?;
+    /// # let memory = Memory::open(root)?;
+    /// let attempt = memory.begin(&Task::new("Retry the upload"), &memory.new_run())?;
+    /// let recorded = memory.finish(&attempt, &Report { outcome: Some(Outcome::Done), ..Report::default() })?;
+    /// assert_eq!(memory.task_id("retry the upload"), recorded.attempt.task_id);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn task_id(&self, name: &str) -> Option<String> {
+        task_by_name(&self.workspace, name).map(|(id, _)| id)
+    }
 }
 
-/// Returns the attempts at a task, as [`attempts_of_run`] does those of a run.
-pub(crate) fn attempts_of_task(workspace: &Workspace, task_id: &str) -> Vec<(Id, Attempt)> {
-    attempts_in(workspace, |catalog| catalog.rows_of_task(task_id))
-}
-
-fn attempts_in(workspace: &Workspace, rows: impl Fn(&Catalog) -> Vec<RowId>) -> Vec<(Id, Attempt)> {
+pub(super) fn attempts_in(workspace: &Workspace, rows: impl Fn(&Catalog) -> Vec<RowId>) -> Vec<(Id, Attempt)> {
     let catalogs = both_areas(workspace);
     let catalogs = catalogs.each_ref();
     let summaries = summaries(workspace.now(), &catalogs, rows);

@@ -15,6 +15,7 @@ use crate::entry::{Attempt, Id};
 use crate::error::{Problem, Result};
 use crate::index::catalog::{Catalog, RowId};
 use crate::journal::history::{self, AttemptSummary, TouchedFile};
+use crate::open::Memory;
 use crate::text::is_same_name;
 use crate::workspace::Workspace;
 
@@ -197,54 +198,60 @@ pub struct Occurrence {
     pub started_at: String,
 }
 
-/// Returns the last attempts at a feature's tasks, or at all tasks, newest first, at most `count`.
-pub(crate) fn recent_iterations(workspace: &Workspace, feature: Option<&str>, count: usize) -> Found<AttemptView> {
-    let catalogs = both_areas(workspace);
-    let catalogs = catalogs.each_ref();
-    newest(workspace, &catalogs, &of_feature(workspace.now(), &catalogs, feature), count)
-}
+impl Memory {
+    /// Returns the last iterations of a feature's tasks, or of all, newest first, and at most `count`.
+    pub fn recent_iterations(&self, feature: Option<&str>, count: usize) -> Found<AttemptView> {
+        let workspace = &self.workspace;
+        let catalogs = both_areas(workspace);
+        let catalogs = catalogs.each_ref();
+        newest(workspace, &catalogs, &of_feature(workspace.now(), &catalogs, feature), count)
+    }
 
-/// Returns the last failed attempts, newest first, at most `count`, of one feature or all, and of one task or all.
-/// Interrupted and partial attempts did not fail.
-///
-/// # Errors
-///
-/// [`Error::Invalid`](crate::error::Error::Invalid) if the task's id is invalid.
-pub(crate) fn failed_attempts(
-    workspace: &Workspace,
-    feature: Option<&str>,
-    task_id: Option<&str>,
-    count: usize,
-) -> Result<Found<AttemptView>> {
-    task_id.map_or(Ok(()), |task_id| check_name("task id", task_id))?;
-    let catalogs = both_areas(workspace);
-    let catalogs = catalogs.each_ref();
-    let mut failed = match task_id {
-        Some(task_id) => {
-            let mut attempts = summaries(workspace.now(), &catalogs, |catalog| catalog.rows_of_task(task_id));
-            // An attempt that names no feature is an attempt at this task all the same.
-            attempts.retain(|attempt| {
-                let named = attempt.feature.as_deref();
-                feature.is_none() || named.is_none() || is_same_name(named, feature)
-            });
-            attempts
-        }
-        None => of_feature(workspace.now(), &catalogs, feature),
-    };
-    failed.retain(|attempt| attempt.head.outcome.is_success() == Some(false));
-    Ok(newest(workspace, &catalogs, &failed, count))
-}
+    /// Returns the last attempts that failed, newest first and at most `count`: of a feature or of all, and of one task or
+    /// of all. Those that were interrupted or are done in part did not fail.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Invalid`](crate::error::Error::Invalid) where the task's id is not one.
+    pub fn failed_attempts(
+        &self,
+        feature: Option<&str>,
+        task_id: Option<&str>,
+        count: usize,
+    ) -> Result<Found<AttemptView>> {
+        let workspace = &self.workspace;
+        task_id.map_or(Ok(()), |task_id| check_name("task id", task_id))?;
+        let catalogs = both_areas(workspace);
+        let catalogs = catalogs.each_ref();
+        let mut failed = match task_id {
+            Some(task_id) => {
+                let mut attempts = summaries(workspace.now(), &catalogs, |catalog| catalog.rows_of_task(task_id));
+                // An attempt that names no feature is an attempt at this task all the same.
+                attempts.retain(|attempt| {
+                    let named = attempt.feature.as_deref();
+                    feature.is_none() || named.is_none() || is_same_name(named, feature)
+                });
+                attempts
+            }
+            None => of_feature(workspace.now(), &catalogs, feature),
+        };
+        failed.retain(|attempt| attempt.head.outcome.is_success() == Some(false));
+        Ok(newest(workspace, &catalogs, &failed, count))
+    }
 
-/// Returns every file that an attempt at a feature's tasks, or at all tasks, ever created, changed or read, most
-/// frequent first. It does not check whether a file still exists.
-pub(crate) fn feature_files(workspace: &Workspace, feature: Option<&str>) -> Found<TouchedFile> {
-    found_in(workspace, feature, |_, attempts| history::touched_files(attempts))
-}
+    /// Returns every file that an iteration of a feature's tasks, or of all, ever created, changed or read, those
+    /// first that most of them touched. A file need not exist any more.
+    pub fn feature_files(&self, feature: Option<&str>) -> Found<TouchedFile> {
+        found_in(&self.workspace, feature, |_, attempts| history::touched_files(attempts))
+    }
 
-/// Returns the errors that occurred in at least two attempts at a feature's tasks, or at all tasks, most frequent
-/// first. Errors that differ only in paths, numbers and addresses are the same.
-pub(crate) fn recurring_errors(workspace: &Workspace, feature: Option<&str>) -> Found<RecurringError> {
-    found_in(workspace, feature, |catalogs, attempts| recurring(workspace, catalogs, attempts, usize::MAX))
+    /// Returns the errors that at least two iterations of a feature's tasks, or of all, failed with: the most
+    /// frequent first. Errors that differ in paths, numbers and addresses alone are one.
+    pub fn recurring_errors(&self, feature: Option<&str>) -> Found<RecurringError> {
+        found_in(&self.workspace, feature, |catalogs, attempts| {
+            recurring(&self.workspace, catalogs, attempts, usize::MAX)
+        })
+    }
 }
 
 /// Returns what is found in the attempts at a feature's tasks, or in all attempts.

@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use super::names::{BEGUN, MAX_NUMBER, check_number, journal_path};
-use super::read::{attempts_of_run, attempts_of_task, both_areas, path_of};
+use super::read::{attempts_in, both_areas, path_of};
 use crate::entry::attempt::NO_REPORT;
 use crate::entry::path::{ARCHIVED_COPIES, COPIES};
 use crate::entry::{self, Attempt, Files, Outcome, Sections};
@@ -61,8 +61,12 @@ pub(crate) fn recorded_before(workspace: &Workspace, attempt: &Attempt) -> Optio
         (task_id.clone(), *started_at, head.outcome, head.duration_secs.map(f64::to_bits), sections.clone())
     };
     // An attempt that was never begun may have been written under another run.
-    let of_task = attempt.task_id.as_ref().map(|task_id| attempts_of_task(workspace, task_id)).unwrap_or_default();
-    let mut all = attempts_of_run(workspace, &attempt.run_id).into_iter().chain(of_task);
+    let of_task = attempt
+        .task_id
+        .as_ref()
+        .map(|task_id| attempts_in(workspace, |catalog| catalog.rows_of_task(task_id)))
+        .unwrap_or_default();
+    let mut all = attempts_in(workspace, |catalog| catalog.rows_of_run(&attempt.run_id)).into_iter().chain(of_task);
     let (id, known) = all.find(|(_, known)| key(known) == key(attempt))?;
     Some((path_of(&both_areas(workspace).each_ref(), &id)?, known))
 }

@@ -20,10 +20,62 @@ use crate::entry::{Head, Id, Source, frontmatter};
 use crate::error::{Error, Problem, Result};
 use crate::index::catalog::{Area, Catalog, RowId};
 use crate::knowledge::dedup;
+use crate::open::Memory;
 use crate::search::retrieve::superseded;
 use crate::store::{Created, Lock, stem_for_title};
 use crate::text::{comparable, event_words};
 use crate::workspace::Workspace;
+
+impl Memory {
+    /// Adds knowledge: as a new entry, or to the one that says the same.
+    ///
+    /// An entry says the same if its scope and the title that its writer gave it are equal, or if the new body says
+    /// what it said (see `crate::knowledge::dedup`). It then gets the new title, body, tags and other keys; the undo
+    /// log has its old text. Anything else is a new entry, and the answer names similar ones. Without tags, a new entry
+    /// gets some, from its title and from the entries nearest to it.
+    ///
+    /// An event, which is knowledge of one of [these categories](crate::entry::knowledge::EVENTS), is never updated: one
+    /// that is known already is left as it is, and any other becomes a file of its own below `knowledge/events/`.
+    ///
+    /// ```
+    /// use ralph_memory::{Knowledge, Memory};
+    /// use ralph_memory::memory::WriteAction;
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let root = folder.path();
+    /// # Memory::init(root)?;
+    /// let memory = Memory::open(root)?;
+    /// let knowledge = Knowledge::new("WAL mode", ["sqlite"], "Use `PRAGMA journal_mode = WAL`.");
+    /// let added = memory.add(&knowledge)?;
+    /// assert_eq!((added.action, added.path.as_str()), (WriteAction::Created, ".ralph/knowledge/wal-mode.md"));
+    /// assert_eq!(memory.add(&knowledge)?.action, WriteAction::Unchanged);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// * [`Error::Invalid`](crate::Error::Invalid) where title or body are missing, or where an agent's knowledge
+    ///   has characters that no reader sees.
+    /// * [`Error::Secret`](crate::Error::Secret) where something looks like a secret that neither
+    ///   [`Memory::allow_secrets`] nor the settings allow.
+    /// * [`Error::Locked`](crate::Error::Locked) where another process kept writing,
+    ///   [`Error::Conflict`](crate::Error::Conflict) where an editor did.
+    /// * [`Error::Uneditable`](crate::Error::Uneditable) where the entry's frontmatter cannot be edited without harm.
+    /// * [`Error::Io`](crate::Error::Io).
+    pub fn add(&self, knowledge: &Knowledge) -> Result<Written> {
+        let _operation = self.operation("add");
+        Ok(self.embedded(add(&self.workspace, knowledge)?))
+    }
+
+    /// Makes the vector of an entry whose text was written, and returns the problems with the others.
+    pub(super) fn embedded(&self, mut written: Written) -> Written {
+        if written.action != WriteAction::Unchanged {
+            let path = written.path.as_relative().to_owned();
+            written.problems.extend(self.semantic.embed_written(&self.workspace, &[path]));
+        }
+        written
+    }
+}
 
 /// Adds knowledge, as `Memory::add` describes it, without its vectors.
 pub(crate) fn add(workspace: &Workspace, knowledge: &Knowledge) -> Result<Written> {

@@ -18,6 +18,7 @@ use crate::entry::written;
 use crate::entry::{self, Entry, Id, MAX_FILE_BYTES};
 use crate::error::{Error, Problem, Result, Severity};
 use crate::index::catalog::Area;
+use crate::open::Memory;
 use crate::store::{KeptText, LoggedOperation, MAX_EDITED_BYTES, Unreadable};
 use crate::text::{comparable, printed_command};
 use crate::workspace::{Workspace, live_entry};
@@ -51,70 +52,100 @@ pub struct EntryText {
     newest: u64,
 }
 
-/// Implements [`Memory::text`](crate::Memory::text).
-pub(crate) fn text(workspace: &Workspace, id: &Id) -> Result<EntryText> {
-    refuse_attempt(id)?;
-    let live = workspace.catalog(Area::Live);
-    refuse_unlisted(workspace, &[&live])?;
-    let (row, id) = live_entry(workspace, &live, id)?;
-    permit(&workspace.store.author, "edit", (&id, &live.head(row)))?;
-    let path = live.path(row);
-    let newest = workspace.store.operations()?.first().map_or(0, |operation| operation.head.number);
-    let (text, _) = workspace.read_entry(&path)?;
-    Ok(EntryText { id, path: EntryPath::new(&path), text, newest })
-}
+impl Memory {
+    /// Returns the text of a live knowledge entry, for an editor.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoSuchEntry`](crate::Error::NoSuchEntry), [`Error::AlreadyArchived`](crate::Error::AlreadyArchived),
+    /// [`Error::Invalid`](crate::Error::Invalid) where the entry is not knowledge or the id is the old one of several,
+    /// [`Error::Uneditable`](crate::Error::Uneditable) where it is not UTF-8, and [`Error::Io`](crate::Error::Io).
+    pub fn text(&self, id: &Id) -> Result<EntryText> {
+        let workspace = &self.workspace;
+        refuse_attempt(id)?;
+        let live = workspace.catalog(Area::Live);
+        refuse_unlisted(workspace, &[&live])?;
+        let (row, id) = live_entry(workspace, &live, id)?;
+        permit(&workspace.store.author, "edit", (&id, &live.head(row)))?;
+        let path = live.path(row);
+        let newest = workspace.store.operations()?.first().map_or(0, |operation| operation.head.number);
+        let (text, _) = workspace.read_entry(&path)?;
+        Ok(EntryText { id, path: EntryPath::new(&path), text, newest })
+    }
 
-/// Implements [`Memory::keep_text`](crate::Memory::keep_text).
-pub(crate) fn keep_text(workspace: &Workspace, old: &mut EntryText) -> Result<KeptText> {
-    let lock = workspace.lock_entries()?;
-    let kept = workspace.store.keep_text(&lock, old.path.as_relative(), old.text.as_bytes(), workspace.now())?;
-    old.newest = kept.number();
-    Ok(kept)
-}
+    /// Keeps the text of an entry in the undo log before an editor opens its file, so that no failure loses it. Remove what
+    /// is returned once [`Memory::edited`] has reviewed the edit.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Locked`](crate::Error::Locked) and [`Error::Io`](crate::Error::Io).
+    pub fn keep_text(&self, old: &mut EntryText) -> Result<KeptText> {
+        let workspace = &self.workspace;
+        let lock = workspace.lock_entries()?;
+        let kept = workspace.store.keep_text(&lock, old.path.as_relative(), old.text.as_bytes(), workspace.now())?;
+        old.newest = kept.number();
+        Ok(kept)
+    }
 
-/// Implements [`Memory::edited`](crate::Memory::edited).
-pub(crate) fn edited(workspace: &Workspace, old: &EntryText, restores: bool) -> Result<Written> {
-    let (path, before) = (old.path.as_relative(), old.text.as_bytes());
-    let lock = workspace.lock_entries()?;
-    let bytes = match workspace.store.read_up_to(path, MAX_EDITED_BYTES) {
-        Ok(bytes) => bytes,
-        Err(unreadable) => {
-            // What took its place, or removed it, stays.
-            workspace.store.log_replaced(&lock, path, before, None)?;
-            let full = workspace.store.full_path(path);
-            return Err(match unreadable {
-                Unreadable::Missing => Error::Conflict { path: full, kept: None },
-                unreadable => unreadable.into_error(full),
-            });
+    /// Reviews what an editor left in the file of an entry that was `old` when it was opened. A valid text stays, with the
+    /// time of the change, and `undo` takes it back. With `restores`, an invalid one gives way to the old text, and `undo`
+    /// brings it back; if another command changed the entry since, it stays.
+    ///
+    /// # Errors
+    ///
+    /// * [`Error::InvalidEdit`](crate::Error::InvalidEdit) with the problems of the new text: errors, secrets, warnings of
+    ///   a kind that the old text does not have, the title of another entry, and entries that replace each other.
+    /// * [`Error::Conflict`](crate::Error::Conflict) where the file is gone, and
+    ///   [`Error::OutsideRoot`](crate::Error::OutsideRoot) where something else took its place: `undo` brings back the old
+    ///   text once that place is free. [`Error::Locked`](crate::Error::Locked) and [`Error::Io`](crate::Error::Io).
+    pub fn edited(&self, old: &EntryText, restores: bool) -> Result<Written> {
+        let _operation = self.operation("edit");
+        let workspace = &self.workspace;
+        let (path, before) = (old.path.as_relative(), old.text.as_bytes());
+        let lock = workspace.lock_entries()?;
+        let bytes = match workspace.store.read_up_to(path, MAX_EDITED_BYTES) {
+            Ok(bytes) => bytes,
+            Err(unreadable) => {
+                // What took its place, or removed it, stays.
+                workspace.store.log_replaced(&lock, path, before, None)?;
+                let full = workspace.store.full_path(path);
+                return Err(match unreadable {
+                    Unreadable::Missing => Error::Conflict { path: full, kept: None },
+                    unreadable => unreadable.into_error(full),
+                });
+            }
+        };
+        let entry = entry::read(path, &bytes);
+        let mut written = Written::new(WriteAction::Unchanged, old.id.clone(), entry.head.title.clone(), path);
+        let others = changed_by_others(workspace, old)?;
+        if bytes == before || others.contains(&xxh3_64(&bytes)) {
+            return Ok(written);
         }
-    };
-    let entry = entry::read(path, &bytes);
-    let mut written = Written::new(WriteAction::Unchanged, old.id.clone(), entry.head.title.clone(), path);
-    let others = changed_by_others(workspace, old)?;
-    if bytes == before || others.contains(&xxh3_64(&bytes)) {
-        return Ok(written);
-    }
-    let problems = problems_of(workspace, old, &entry, &bytes);
-    if !problems.is_empty() {
-        if restores && others.is_empty() {
-            workspace.replace(&lock, path, bytes.as_slice(), before)?;
-            workspace.commit_moved();
+        let problems = problems_of(workspace, old, &entry, &bytes);
+        if !problems.is_empty() {
+            if restores && others.is_empty() {
+                workspace.replace(&lock, path, bytes.as_slice(), before)?;
+                workspace.commit_moved();
+            }
+            return Err(Error::InvalidEdit { path: display_path(path), problems });
         }
-        return Err(Error::InvalidEdit { path: display_path(path), problems });
+        workspace.store.log_replaced(&lock, path, before, Some(&bytes))?;
+        // Else it has a problem.
+        let text = String::from_utf8_lossy(&bytes);
+        written.removed = removed_lines(&entry::read(path, before).body, &entry.body);
+        written.problems =
+            workspace.replace(&lock, path, text.as_bytes(), finished(workspace, old, &text).as_bytes())?;
+        if !others.is_empty() {
+            let message =
+                "another command changed it, too, while the editor was open, and the editor's text replaced that";
+            let hint = "`ralph-memory undo --list` shows the other change";
+            written.problems.push(Problem::warning(display_path(path), "conflict", message, hint));
+        }
+        written.action = WriteAction::Updated;
+        settle(workspace, &lock, &mut written);
+        drop(lock);
+        Ok(self.embedded(written))
     }
-    workspace.store.log_replaced(&lock, path, before, Some(&bytes))?;
-    // Else it has a problem.
-    let text = String::from_utf8_lossy(&bytes);
-    written.removed = removed_lines(&entry::read(path, before).body, &entry.body);
-    written.problems = workspace.replace(&lock, path, text.as_bytes(), finished(workspace, old, &text).as_bytes())?;
-    if !others.is_empty() {
-        let message = "another command changed it, too, while the editor was open, and the editor's text replaced that";
-        let hint = "`ralph-memory undo --list` shows the other change";
-        written.problems.push(Problem::warning(display_path(path), "conflict", message, hint));
-    }
-    written.action = WriteAction::Updated;
-    settle(workspace, &lock, &mut written);
-    Ok(written)
 }
 
 /// Returns the fingerprints of the texts that other commands gave the entry since the editor was opened.

@@ -1,8 +1,8 @@
 //! Writing knowledge: adding, changing, editing and restoring entries.
 //!
 //! Every write happens under the lock of the entries, and changes one file; only a new title may change the links in
-//! others. The undo log has the replaced text before the file changes. Nothing here knows about vectors: callers
-//! compute them for the written entries.
+//! others. The undo log has the replaced text before the file changes. The vectors of the written entries follow once
+//! the lock is free, because a server makes them.
 
 mod add;
 mod author;
@@ -27,15 +27,13 @@ mod written;
 
 pub(crate) use add::{add, create, proposed, update};
 pub(crate) use author::{may_change, permit, permit_kept, permit_removal};
-pub(crate) use change::change;
 pub(crate) use code_names::Staleness;
 pub use edit::EntryText;
-pub(crate) use edit::{edited, keep_text, text};
 pub use entry_changes::EntryChanges;
 pub(crate) use events::live_events;
 pub(crate) use rejected::rejected;
 pub use restore::EntryVersion;
-pub(crate) use restore::{left_texts, restore, versions};
+pub(crate) use restore::left_texts;
 pub(crate) use staleness::staleness;
 pub(crate) use touched::{touched, visit_naming};
 pub(crate) use write::refuse_unlisted;

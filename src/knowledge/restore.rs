@@ -17,6 +17,7 @@ use crate::entry::written::{self, FINGERPRINTS, archived_by, short, signature};
 use crate::entry::{self, Entry, Head, Id, Kind};
 use crate::error::{Error, Problem, Result};
 use crate::index::catalog::{Area, Catalog, RowId};
+use crate::open::Memory;
 use crate::store::{Created, Lock, LoggedChange, LoggedOperation, TreeEntry, version_of};
 use crate::text::{comparable, nfc};
 use crate::workspace::{Workspace, current_id, live_entry, no_such_entry};
@@ -51,59 +52,80 @@ pub struct EntryVersion {
     pub text: String,
 }
 
-/// Implements [`Memory::versions`](crate::Memory::versions).
-pub(crate) fn versions(workspace: &Workspace, id: &Id) -> Result<Vec<EntryVersion>> {
-    let (live, archive) = (workspace.catalog(Area::Live), workspace.catalog(Area::Archive));
-    let (row, _) = live_entry(workspace, &live, id)?;
-    logged_versions(workspace, (&live, &archive), row)
-}
+impl Memory {
+    /// Returns the earlier texts of a live entry that the undo log has, the newest first. The log keeps texts for a year, and
+    /// at most 64 MiB of them.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoSuchEntry`](crate::Error::NoSuchEntry), [`Error::AlreadyArchived`](crate::Error::AlreadyArchived),
+    /// [`Error::Invalid`](crate::Error::Invalid) where the id is the old one of several, and
+    /// [`Error::Io`](crate::Error::Io).
+    pub fn versions(&self, id: &Id) -> Result<Vec<EntryVersion>> {
+        let workspace = &self.workspace;
+        let (live, archive) = (workspace.catalog(Area::Live), workspace.catalog(Area::Archive));
+        let (row, _) = live_entry(workspace, &live, id)?;
+        logged_versions(workspace, (&live, &archive), row)
+    }
 
-/// Implements [`Memory::restore`](crate::Memory::restore).
-pub(crate) fn restore(workspace: &Workspace, id: &Id, version: Option<&str>) -> Result<Written> {
-    let lock = workspace.lock_entries()?;
-    let (live, archive) = (workspace.catalog(Area::Live), workspace.catalog(Area::Archive));
-    refuse_unlisted(workspace, &[&archive, &live])?;
-    let id = &current_id(&live, &archive, id)?;
-    let missing = || no_such_entry(&workspace.store, &[&archive, &live], id);
-    let mut restored = match (archive.row_of_id(id), live.row_of_id(id)) {
-        (Some(row), _) if version.is_none() && is_copy(&archive.path(row)) => {
-            let copy = archive.path(row);
-            workspace.store.move_to(&lock, &copy, &live_path(&copy))?;
-            write_copy(workspace, &lock, &live_path(&copy))?
-        }
-        (None, Some(row)) if version.is_none() && is_copy(&live.path(row)) => {
-            write_copy(workspace, &lock, &live.path(row))?
-        }
-        (Some(row), _) if version.is_none() => restore_archived(workspace, &lock, (&live, &archive), (row, id))?,
-        (None, None) => {
-            let left = left_by_trees(workspace, id, version).ok_or_else(missing)?;
-            permit_text(workspace, "restore", &left.path, &left.bytes)?;
-            if workspace.store.create(&lock, &left.path, &left.bytes)? == Created::Exists {
-                return Err(Error::Conflict { path: workspace.store.memory().join(left.path), kept: None });
+    /// Restores an archived entry, or gives a live one an earlier text again: the newest one, or the `version` of
+    /// [`Memory::versions`]. An archived entry whose place a live one has gives that one its text. The entry keeps the
+    /// names that it got since as aliases.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoVersion`](crate::Error::NoVersion) where the undo log has no such text of a live entry,
+    /// [`Error::NoSuchEntry`](crate::Error::NoSuchEntry) where there is no such entry at all,
+    /// [`Error::Invalid`](crate::Error::Invalid) where the id is the old one of several,
+    /// [`Error::Locked`](crate::Error::Locked) and [`Error::Io`](crate::Error::Io).
+    pub fn restore(&self, id: &Id, version: Option<&str>) -> Result<Written> {
+        let _operation = self.operation("restore");
+        let workspace = &self.workspace;
+        let lock = workspace.lock_entries()?;
+        let (live, archive) = (workspace.catalog(Area::Live), workspace.catalog(Area::Archive));
+        refuse_unlisted(workspace, &[&archive, &live])?;
+        let id = &current_id(&live, &archive, id)?;
+        let missing = || no_such_entry(&workspace.store, &[&archive, &live], id);
+        let mut restored = match (archive.row_of_id(id), live.row_of_id(id)) {
+            (Some(row), _) if version.is_none() && is_copy(&archive.path(row)) => {
+                let copy = archive.path(row);
+                workspace.store.move_to(&lock, &copy, &live_path(&copy))?;
+                write_copy(workspace, &lock, &live_path(&copy))?
             }
-            let title = entry::read(&left.path, &left.bytes).head.title;
-            Written::new(WriteAction::Restored, id.clone(), title, &left.path)
-        }
-        (_, Some(row)) if version.is_some_and(|tree| left_by_trees(workspace, id, Some(tree)).is_some()) => {
-            let left = left_by_trees(workspace, id, version).ok_or_else(missing)?;
-            put_back(workspace, &lock, (&live, row), &left.bytes)?
-        }
-        (_, Some(row)) => {
-            let versions = logged_versions(workspace, (&live, &archive), row)?;
-            let found = match version {
-                None => versions.first(),
-                Some(name) => versions.iter().find(|version| version.version == name),
-            };
-            let Some(found) = found else {
-                let (id, path) = (id.to_string(), display_path(&live.path(row)));
-                return Err(Error::NoVersion { id, path, version: version.map(str::to_owned) });
-            };
-            put_back(workspace, &lock, (&live, row), found.text.as_bytes())?
-        }
-        _ => return Err(missing()),
-    };
-    settle(workspace, &lock, &mut restored);
-    Ok(restored)
+            (None, Some(row)) if version.is_none() && is_copy(&live.path(row)) => {
+                write_copy(workspace, &lock, &live.path(row))?
+            }
+            (Some(row), _) if version.is_none() => restore_archived(workspace, &lock, (&live, &archive), (row, id))?,
+            (None, None) => {
+                let left = left_by_trees(workspace, id, version).ok_or_else(missing)?;
+                permit_text(workspace, "restore", &left.path, &left.bytes)?;
+                if workspace.store.create(&lock, &left.path, &left.bytes)? == Created::Exists {
+                    return Err(Error::Conflict { path: workspace.store.memory().join(left.path), kept: None });
+                }
+                let title = entry::read(&left.path, &left.bytes).head.title;
+                Written::new(WriteAction::Restored, id.clone(), title, &left.path)
+            }
+            (_, Some(row)) if version.is_some_and(|tree| left_by_trees(workspace, id, Some(tree)).is_some()) => {
+                let left = left_by_trees(workspace, id, version).ok_or_else(missing)?;
+                put_back(workspace, &lock, (&live, row), &left.bytes)?
+            }
+            (_, Some(row)) => {
+                let versions = logged_versions(workspace, (&live, &archive), row)?;
+                let found = match version {
+                    None => versions.first(),
+                    Some(name) => versions.iter().find(|version| version.version == name),
+                };
+                let Some(found) = found else {
+                    let (id, path) = (id.to_string(), display_path(&live.path(row)));
+                    return Err(Error::NoVersion { id, path, version: version.map(str::to_owned) });
+                };
+                put_back(workspace, &lock, (&live, row), found.text.as_bytes())?
+            }
+            _ => return Err(missing()),
+        };
+        settle(workspace, &lock, &mut restored);
+        Ok(restored)
+    }
 }
 
 /// Moves an archived entry back, or gives its text to the live one that has its place.

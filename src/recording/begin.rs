@@ -11,7 +11,6 @@ use super::open_attempt::OpenAttempt;
 use super::process_identity::ProcessIdentity;
 use super::refusal::{is_of_one, reason_of};
 use super::runs::recent_run_in;
-use super::state_folders::StateFolders;
 use super::work_tree::work_tree_state;
 use crate::context::{
     Budget, Context, Request, Run, Task, check_task, configured_models, context_budget, gather, instructions,
@@ -21,7 +20,7 @@ use crate::entry::{Attempt, AttemptHead, Outcome, Sections};
 use crate::error::{Argument, Error, Problem, Result};
 use crate::index::catalog::Catalog;
 use crate::journal::{attempt_at, check_number, check_run_name, next_number, write_attempt};
-use crate::search::semantic::SemanticMemory;
+use crate::open::Memory;
 use crate::store::Lock;
 use crate::workspace::Workspace;
 
@@ -29,70 +28,122 @@ use crate::workspace::Workspace;
 const AGENT_ENDS: Duration = Duration::from_secs(1);
 const AGENT_POLL: Duration = Duration::from_millis(10);
 
-/// Begins an attempt: chooses its model, and gathers its context.
-pub(crate) fn begin(
-    workspace: &Workspace,
-    semantic: &SemanticMemory,
-    folders: &StateFolders,
-    task: &Task,
-    run: &Run,
-) -> Result<OpenAttempt> {
-    check_task(task)?;
-    check_run_name(&run.id)?;
-    let budget = context_budget(workspace, run.budget, task, &instructions(workspace, task, false))?;
-    configured_models(workspace)?;
-    // It is kept, and shown to anyone who views the memory.
-    let safe = task.without_secrets(&workspace.settings.allowed_secrets);
-    refuse_beside_agents(&begun(workspace)?)?;
-    let (kept, mut problems) = kept_problems(workspace, folders);
-    problems.extend(no_key(workspace));
-    let mut iteration = {
-        let lock = workspace.lock_entries()?;
-        problems.extend(interrupt_orphans(workspace, &lock, &kept, &safe, run)?);
-        let number = next_number(workspace, &run.id)?;
-        check_number(number)?;
-        let holder = ProcessIdentity::this_process();
-        let iteration = OpenAttempt { holder, ..OpenAttempt::new(run.id.clone(), number, safe, workspace.now()) };
-        // From here on the number is taken, and an iteration that is cut off leaves a trace.
-        keep_begun(workspace, &lock, &iteration)?;
-        iteration
-    };
-    if let Err(error) = prepare(workspace, semantic, &mut iteration, task, run, budget) {
-        // It was refused, and not cut off: it must not count as an attempt.
-        if let Ok(lock) = workspace.lock_within_git() {
-            let _ = close(workspace, &lock, &iteration);
-        }
-        return Err(error);
-    }
-    iteration.problems.extend(problems);
-    Ok(iteration)
-}
-
-/// Returns the context of a task. It begins nothing.
-pub(crate) fn context(
-    workspace: &Workspace,
-    semantic: &SemanticMemory,
-    folders: &StateFolders,
-    request: &Request,
-) -> Result<Context> {
-    let Request { task, budget, run, strategy, limit, by_tools } = request;
-    check_task(task)?;
-    run.as_deref().map_or(Ok(()), check_run_name)?;
-    let budget = context_budget(workspace, *budget, task, &instructions(workspace, task, *by_tools))?;
-    let described = |live: &Catalog| {
-        let id = run.clone().or_else(|| recent_run_in(workspace, live)).unwrap_or_default();
-        // An agent that asks while its run is at work gets the iteration that its prompt describes.
-        let open = begun(workspace)?.into_iter().find(|open| open.run_id == id && open.task_id() == task.own_id());
-        let number = match open {
-            Some(open) => open.number,
-            None if id.is_empty() => 1,
-            None => next_number(workspace, &id)?,
+impl Memory {
+    /// Begins an attempt that this process works on until [`Memory::finish`]: chooses its model, and builds its agent's
+    /// prompt. Until then, no other process records an attempt at the task.
+    ///
+    /// An attempt whose process has ended without finishing it goes into the journal as interrupted. Attempts that
+    /// could not be written to the journal, and are kept, are among [`OpenAttempt::problems`].
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Invalid`](crate::Error::Invalid) where the title is empty or an id is not one;
+    /// [`Error::BudgetTooSmall`](crate::Error::BudgetTooSmall);
+    /// [`Error::StillWorking`](crate::Error::StillWorking) where the agent of a run that was killed is still at work;
+    /// [`Error::Locked`](crate::Error::Locked), [`Error::Io`](crate::Error::Io), and those of [`Memory::search`].
+    pub fn begin(&self, task: &Task, run: &Run) -> Result<OpenAttempt> {
+        let _operation = self.operation("context");
+        let workspace = &self.workspace;
+        check_task(task)?;
+        check_run_name(&run.id)?;
+        let budget = context_budget(workspace, run.budget, task, &instructions(workspace, task, false))?;
+        configured_models(workspace)?;
+        // It is kept, and shown to anyone who views the memory.
+        let safe = task.without_secrets(&workspace.settings.allowed_secrets);
+        refuse_beside_agents(&begun(workspace)?)?;
+        let (kept, mut problems) = kept_problems(self);
+        problems.extend(no_key(workspace));
+        let mut iteration = {
+            let lock = workspace.lock_entries()?;
+            problems.extend(interrupt_orphans(workspace, &lock, &kept, &safe, run)?);
+            let number = next_number(workspace, &run.id)?;
+            check_number(number)?;
+            let holder = ProcessIdentity::this_process();
+            let iteration = OpenAttempt { holder, ..OpenAttempt::new(run.id.clone(), number, safe, workspace.now()) };
+            // From here on the number is taken, and an iteration that is cut off leaves a trace.
+            keep_begun(workspace, &lock, &iteration)?;
+            iteration
         };
-        Ok((Run { strategy: *strategy, limit: *limit, ..Run::named(id) }, number))
-    };
-    let mut context = gather(workspace, semantic, task, &described, budget, *by_tools)?;
-    context.problems.extend(kept_problems(workspace, folders).1);
-    Ok(context)
+        if let Err(error) = prepare(self, &mut iteration, task, run, budget) {
+            // It was refused, and not cut off: it must not count as an attempt.
+            if let Ok(lock) = workspace.lock_within_git() {
+                let _ = close(workspace, &lock, &iteration);
+            }
+            return Err(error);
+        }
+        iteration.problems.extend(problems);
+        Ok(iteration)
+    }
+
+    /// Returns the prompt of an agent that is about to begin a task: the task, what was tried, what was learned, and how to
+    /// write to this memory; with the model that should work on it. It opens nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Invalid`](crate::Error::Invalid) where the title is empty or the task's id is not one;
+    /// [`Error::BudgetTooSmall`](crate::Error::BudgetTooSmall) where the budget is under what the instructions and the first
+    /// section need, and those of [`Memory::search`].
+    pub fn context(&self, request: &Request) -> Result<Context> {
+        let workspace = &self.workspace;
+        let Request { task, budget, run, strategy, limit, by_tools } = request;
+        check_task(task)?;
+        run.as_deref().map_or(Ok(()), check_run_name)?;
+        let budget = context_budget(workspace, *budget, task, &instructions(workspace, task, *by_tools))?;
+        let described = |live: &Catalog| {
+            let id = run.clone().or_else(|| recent_run_in(workspace, live)).unwrap_or_default();
+            // An agent that asks while its run is at work gets the iteration that its prompt describes.
+            let open = begun(workspace)?.into_iter().find(|open| open.run_id == id && open.task_id() == task.own_id());
+            let number = match open {
+                Some(open) => open.number,
+                None if id.is_empty() => 1,
+                None => next_number(workspace, &id)?,
+            };
+            Ok((Run { strategy: *strategy, limit: *limit, ..Run::named(id) }, number))
+        };
+        let mut context = gather(workspace, &self.semantic, task, &described, budget, *by_tools)?;
+        context.problems.extend(kept_problems(self).1);
+        Ok(context)
+    }
+
+    /// Returns the number that the run's next iteration gets: the one after the highest that has room behind it. So a
+    /// journal that came with the highest possible number does not prevent a run from continuing.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`](crate::Error::Io) where the file system does not say which are taken.
+    pub fn next_number(&self, run_id: &str) -> Result<u32> {
+        next_number(&self.workspace, run_id)
+    }
+
+    /// Gives up an attempt in which nothing happened: the journal does not mention it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Invalid`](crate::Error::Invalid) where another process works on it,
+    /// [`Error::Locked`](crate::Error::Locked) and [`Error::Io`](crate::Error::Io).
+    pub fn cancel(&self, iteration: &OpenAttempt) -> Result<()> {
+        check_run_name(&iteration.run_id)?;
+        let this = ProcessIdentity::this_process();
+        let other = iteration.holder.as_ref().filter(|holder| this.as_ref() != Some(holder));
+        if let Some(holder) = other.filter(|holder| holder.is_alive()) {
+            return Err(Error::invalid(Argument::Attempt, format!("process {} works on it", holder.pid())));
+        }
+        close(&self.workspace, &self.workspace.lock_within_git()?, iteration)
+    }
+
+    /// Returns the attempts in progress, by run and number. Files that cannot be read, or that were not written here,
+    /// are left out; [`Memory::check`] names them.
+    pub fn open_attempts(&self) -> Vec<OpenAttempt> {
+        begun(&self.workspace).unwrap_or_default()
+    }
+
+    /// Notes which process is the agent of an iteration. If the process that started the agent is killed and the agent
+    /// is not, [`Memory::begin`] does not begin another attempt beside it. If this cannot be noted, nothing else
+    /// changes.
+    pub fn note_agent(&self, iteration: &mut OpenAttempt, pid: u32) {
+        iteration.agent = ProcessIdentity::of(pid);
+        let _ = add_agent(&self.workspace, iteration);
+    }
 }
 
 /// Reports that other processes will not know the iteration.
@@ -186,15 +237,9 @@ fn not_closed(iteration: &OpenAttempt, error: &Error) -> Problem {
 }
 
 /// Gathers the context of the iteration, and keeps the iteration.
-fn prepare(
-    workspace: &Workspace,
-    semantic: &SemanticMemory,
-    iteration: &mut OpenAttempt,
-    task: &Task,
-    run: &Run,
-    budget: Budget,
-) -> Result<()> {
-    let context = gather(workspace, semantic, task, &|_| Ok((run.clone(), iteration.number)), budget, false)?;
+fn prepare(memory: &Memory, iteration: &mut OpenAttempt, task: &Task, run: &Run, budget: Budget) -> Result<()> {
+    let workspace = &memory.workspace;
+    let context = gather(workspace, &memory.semantic, task, &|_| Ok((run.clone(), iteration.number)), budget, false)?;
     let Context { text, notes_start, attempt, rung, model, rationale, entries, left_out, problems, .. } = context;
     *iteration = OpenAttempt {
         context: text,
@@ -213,21 +258,4 @@ fn prepare(
         Err(problem) => iteration.problems.push(*problem),
     }
     keep_begun(workspace, &workspace.lock_within_git()?, iteration)
-}
-
-/// Gives up an iteration in which nothing happened: the journal does not mention it.
-pub(crate) fn cancel(workspace: &Workspace, iteration: &OpenAttempt) -> Result<()> {
-    check_run_name(&iteration.run_id)?;
-    let this = ProcessIdentity::this_process();
-    let other = iteration.holder.as_ref().filter(|holder| this.as_ref() != Some(holder));
-    if let Some(holder) = other.filter(|holder| holder.is_alive()) {
-        return Err(Error::invalid(Argument::Attempt, format!("process {} works on it", holder.pid())));
-    }
-    close(workspace, &workspace.lock_within_git()?, iteration)
-}
-
-/// Records the process of an iteration's agent. A failure changes nothing else.
-pub(crate) fn note_agent(workspace: &Workspace, iteration: &mut OpenAttempt, pid: u32) {
-    iteration.agent = ProcessIdentity::of(pid);
-    let _ = add_agent(workspace, iteration);
 }

@@ -9,16 +9,15 @@ use super::ended::EndedAttempt;
 use super::meant::of_session;
 use super::open_attempt::OpenAttempt;
 use super::spool::{ATTEMPT, SessionMessage, SpoolFile, Spooled, canonical, problem, saved};
-use super::state_folders::StateFolders;
 use crate::agent_output::elements::{self, Sigil};
 use crate::agent_output::transcript::{Options, Reader};
 use crate::context::Task;
 use crate::entry::Attempt;
 use crate::error::{Argument, Error, Problem, Result};
 use crate::journal::history::Report;
+use crate::open::{Memory, StateFolders};
 use crate::store::{remove_private, rename_private};
 use crate::text::printed_command;
-use crate::workspace::Workspace;
 
 /// A saved attempt.
 ///
@@ -160,9 +159,11 @@ impl KeptAttempt {
     }
 }
 
-/// Returns the saved attempts of this memory.
-pub(crate) fn kept_attempts(workspace: &Workspace, folders: &StateFolders) -> Vec<KeptAttempt> {
-    attempts_of(saved(workspace, folders, ATTEMPT).0)
+impl Memory {
+    /// Returns the attempts of this memory that are kept outside of it, since they could not be written to the journal.
+    pub fn kept_attempts(&self) -> Vec<KeptAttempt> {
+        attempts_of(saved(&self.workspace, &self.state_folders, ATTEMPT).0)
+    }
 }
 
 fn attempts_of(files: Vec<(PathBuf, SpoolFile)>) -> Vec<KeptAttempt> {
@@ -170,30 +171,25 @@ fn attempts_of(files: Vec<(PathBuf, SpoolFile)>) -> Vec<KeptAttempt> {
 }
 
 /// Returns the saved attempts, and a problem for each of them and for each file that cannot be read.
-pub(crate) fn kept_problems(workspace: &Workspace, folders: &StateFolders) -> (Vec<KeptAttempt>, Vec<Problem>) {
-    let (kept, mut problems) = saved(workspace, folders, ATTEMPT);
+pub(crate) fn kept_problems(memory: &Memory) -> (Vec<KeptAttempt>, Vec<Problem>) {
+    let (kept, mut problems) = saved(&memory.workspace, &memory.state_folders, ATTEMPT);
     let kept = attempts_of(kept);
-    problems.extend(kept.iter().map(|kept| kept.problem(workspace.root())));
+    problems.extend(kept.iter().map(|kept| kept.problem(memory.root())));
     (kept, problems)
 }
 
 /// Saves an attempt that is about to be written. A failure is not reported: the attempt may well be written.
-pub(super) fn keep_ahead(workspace: &Workspace, folders: &StateFolders, ended: &EndedAttempt) -> Option<PathBuf> {
-    SpoolFile::new(workspace.root(), Spooled::Attempt(Box::new(ended.clone()))).held().write(folders).ok()
+pub(super) fn keep_ahead(memory: &Memory, ended: &EndedAttempt) -> Option<PathBuf> {
+    SpoolFile::new(memory.root(), Spooled::Attempt(Box::new(ended.clone()))).held().write(&memory.state_folders).ok()
 }
 
 /// Returns the error of an attempt that could not be written, and is saved. `ahead` is where [`keep_ahead`] saved it.
-pub(super) fn not_recorded(
-    workspace: &Workspace,
-    folders: &StateFolders,
-    ended: &EndedAttempt,
-    ahead: Option<PathBuf>,
-    source: Error,
-) -> Error {
+pub(super) fn not_recorded(memory: &Memory, ended: &EndedAttempt, ahead: Option<PathBuf>, source: Error) -> Error {
+    let folders = &memory.state_folders;
     if folders.0.is_empty() {
         return source;
     }
-    let file = SpoolFile::new(workspace.root(), Spooled::Attempt(Box::new(ended.clone())));
+    let file = SpoolFile::new(memory.root(), Spooled::Attempt(Box::new(ended.clone())));
     let kept = match (file.write(folders), ahead) {
         (Ok(kept), ahead) => {
             // The first one may be in another folder, which cannot be written any more.

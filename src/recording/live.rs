@@ -17,6 +17,7 @@ use super::process_identity::ProcessIdentity;
 use super::sealed::{bytes_locked, content, state_key};
 use crate::entry::knowledge::timestamp;
 use crate::journal::check_run_name;
+use crate::open::Memory;
 use crate::store::SealKey;
 use crate::text::choice;
 use crate::workspace::Workspace;
@@ -139,11 +140,13 @@ impl LiveFile {
     }
 }
 
-/// Returns the runs and iterations in progress, by run and number.
-pub(crate) fn live_runs(workspace: &Workspace) -> Vec<LiveRun> {
-    let mut runs = unfinished_runs(workspace);
-    runs.retain(|run| run.phase != LivePhase::Lost);
-    runs
+impl Memory {
+    /// Returns the runs and iterations in progress, by run and number, with what they do at the moment.
+    pub fn live_runs(&self) -> Vec<LiveRun> {
+        let mut runs = unfinished_runs(&self.workspace);
+        runs.retain(|run| run.phase != LivePhase::Lost);
+        runs
+    }
 }
 
 /// Returns the runs and iterations in progress, also those whose process is lost.

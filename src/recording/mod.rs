@@ -7,7 +7,7 @@
 //! attempt was already reported. `ended` is an attempt
 //! without secrets, whose agent has ended. `contributions` turns its output into knowledge, and `record` writes that
 //! and the journal's entry. `spool` saves attempts and messages that the journal does not have yet in the user's
-//! `state_folders`, and `kept_attempt` lists the attempts. `runs` names runs, `session_run` names the run of a client's
+//! folders, and `kept_attempt` lists the attempts. `runs` names runs, `session_run` names the run of a client's
 //! session, and `meant` decides which task an element ends. `live` reads what runs are doing, and `live_writer` writes
 //! it. `page_server` leads a browser to the page of the memory.
 //!
@@ -33,31 +33,25 @@ mod runs;
 pub(crate) mod sealed;
 mod session_run;
 mod spool;
-mod state_folders;
 mod told;
 mod work_tree;
 
-pub(crate) use begin::{begin, cancel, context, note_agent};
-pub(crate) use begun::{bad_attempts, begun};
+pub(crate) use begun::bad_attempts;
 pub(crate) use ended::EndedAttempt;
 pub use ended::Recorded;
-pub(crate) use finish::{changed_files, finish, keep, reader, record_past, redacted};
+pub(crate) use finish::{reader, record_past, redacted};
 pub use kept_attempt::{KeptAttempt, record_command};
-pub(crate) use kept_attempt::{kept_attempts, kept_problems, task_named};
+pub(crate) use kept_attempt::{kept_problems, task_named};
+pub(crate) use live::unfinished_runs;
 pub use live::{LivePhase, LiveRun};
-pub(crate) use live::{live_runs, unfinished_runs};
 #[cfg(feature = "runner")]
 pub(crate) use live_writer::LiveWriter;
 pub(crate) use meant::{TaskName, of_session};
 pub(crate) use notes::Channel;
 pub use open_attempt::OpenAttempt;
-pub(crate) use page_server::page_launcher;
 pub use process_identity::ProcessIdentity;
 pub(crate) use record::{Contributions, known_name, record};
-pub(crate) use runs::{new_run, new_session, newest_run, recent_run};
-pub(crate) use sealed::{keep_options, kept_options};
+pub(crate) use runs::{new_run, recent_run};
 pub(crate) use session_run::{is_client_run, is_session, session_run};
 pub(crate) use spool::{SessionMessage, keep_message, kept_messages};
-pub use state_folders::StateFolders;
-pub(crate) use told::{held, open_task, record_attempt, record_kept, told_iteration};
-pub(crate) use work_tree::note_context;
+pub(crate) use told::{held, open_task, told_iteration};

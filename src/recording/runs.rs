@@ -16,6 +16,7 @@ use crate::entry::is_ahead;
 use crate::index::catalog::{Area, Catalog, RowId};
 use crate::journal::history::AttemptSummary;
 use crate::journal::{self, both_areas, latest_start, run_of};
+use crate::open::Memory;
 use crate::workspace::Workspace;
 
 /// How long a run stays active after its last iteration ended, in hours.
@@ -25,14 +26,57 @@ const LONGEST_HOURS: i64 = 24;
 /// The beginning of the name of a loop's run.
 const RUN: &str = "run-";
 
-/// Returns a new run, with a unique name: `run-` and eight random hexadecimal digits.
-pub(crate) fn new_run(workspace: &Workspace) -> Run {
-    new_name(workspace, RUN)
+impl Memory {
+    /// Returns a new run with a unique name: `run-` and eight random hexadecimal digits.
+    pub fn new_run(&self) -> Run {
+        new_run(&self.workspace)
+    }
+
+    /// Returns a new run for the attempts of a session that has no loop, with a name that no other has: `session-` and
+    /// eight random hexadecimal digits. [`Memory::recent_run`] and [`Memory::newest_run`] never return it, so no loop
+    /// continues it.
+    ///
+    /// ```
+    /// use ralph_memory::memory::Report;
+    /// use ralph_memory::{Memory, Task};
+    /// # let folder = tempfile::tempdir()?;
+    /// # let root = folder.path();
+    /// # Memory::init(root)?;
+    /// # let memory = Memory::open(root)?;
+    /// let session = memory.new_session();
+    /// let text = "<task-failed>Fix the login</task-failed>".to_owned();
+    /// memory.record(Some(&Task::new("Fix the login")), Some(&session.id), &Report { text, ..Report::default() })?;
+    /// assert_eq!(memory.recent_run(), None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn new_session(&self) -> Run {
+        new_name(&self.workspace, SESSION)
+    }
+
+    /// Returns the name of the run that was active last, if that was within two hours: one that ended an
+    /// iteration, or began one. What the journal says of the future does not count, and neither do sessions.
+    pub fn recent_run(&self) -> Option<String> {
+        recent_run(&self.workspace)
+    }
+
+    /// Returns the name of the run that began an iteration last, however long ago. What the journal says of the
+    /// future does not count, and neither do sessions.
+    pub fn newest_run(&self) -> Option<String> {
+        let workspace = &self.workspace;
+        let catalog = workspace.catalog(Area::Live);
+        let now = workspace.now();
+        let latest = latest_start(now);
+        let in_time = catalog.own_journal_rows().filter(|row| catalog.recency(*row) <= latest);
+        let finished = in_time.filter_map(|row| Some((catalog.recency(row), run_of(&catalog.id(row)?)?)));
+        let begun = begun(workspace).unwrap_or_default().into_iter();
+        let begun = begun.map(|iteration| (iteration.started_at.min(now).timestamp_micros(), iteration.run_id));
+        newest(workspace, finished.chain(begun))
+    }
 }
 
-/// Returns a new run for the attempts of a session, with a unique name: `session-` and eight random hexadecimal digits.
-pub(crate) fn new_session(workspace: &Workspace) -> Run {
-    new_name(workspace, SESSION)
+/// Does what [`Memory::new_run`] does.
+pub(crate) fn new_run(workspace: &Workspace) -> Run {
+    new_name(workspace, RUN)
 }
 
 fn new_name(workspace: &Workspace, prefix: &str) -> Run {
@@ -46,8 +90,7 @@ fn new_name(workspace: &Workspace, prefix: &str) -> Run {
     }
 }
 
-/// Returns the name of the last run that was active in this folder, if it was so within [`ACTIVE_HOURS`]: it ended or began an
-/// iteration.
+/// Does what [`Memory::recent_run`] does.
 pub(crate) fn recent_run(workspace: &Workspace) -> Option<String> {
     recent_run_in(workspace, &workspace.catalog(Area::Live))
 }
@@ -71,18 +114,6 @@ pub(super) fn recent_run_in(workspace: &Workspace, catalog: &Catalog) -> Option<
     let begun = begun(workspace).unwrap_or_default().into_iter();
     let begun = begun.map(|iteration| (iteration.started_at.min(now), iteration.run_id));
     newest(workspace, finished.chain(begun).filter(|(at, _)| *at >= since && !is_ahead(*at, now)))
-}
-
-/// Returns the name of the run that began an iteration last, however long ago.
-pub(crate) fn newest_run(workspace: &Workspace) -> Option<String> {
-    let catalog = workspace.catalog(Area::Live);
-    let now = workspace.now();
-    let latest = latest_start(now);
-    let in_time = catalog.own_journal_rows().filter(|row| catalog.recency(*row) <= latest);
-    let finished = in_time.filter_map(|row| Some((catalog.recency(row), run_of(&catalog.id(row)?)?)));
-    let begun = begun(workspace).unwrap_or_default().into_iter();
-    let begun = begun.map(|iteration| (iteration.started_at.min(now).timestamp_micros(), iteration.run_id));
-    newest(workspace, finished.chain(begun))
 }
 
 /// Returns the run of a loop with the latest time. Of several runs with one, as in journals with whole seconds, the folder shows

@@ -16,6 +16,7 @@ use serde_json::value::RawValue;
 
 use crate::error::{Error, Result};
 use crate::git::WorkTree;
+use crate::open::Memory;
 use crate::store::{Lock, SealKey};
 use crate::system::posix::FileExt as _;
 use crate::workspace::Workspace;
@@ -141,21 +142,29 @@ pub(super) fn state_key(workspace: &Workspace) -> Result<Option<SealKey>> {
     workspace.store.state_key().map_err(|source| Error::Io { action: "look at", path: path(), source })
 }
 
-/// Saves the options of a run: a JSON document. It replaces the options of another run.
-pub(crate) fn keep_options(workspace: &Workspace, options: &str) -> Result<()> {
-    let options: &RawValue =
-        serde_json::from_str(options).map_err(|error| Error::invalid("options", error.to_string()))?;
-    write(workspace, &workspace.lock_within_git()?, OPTIONS, options)
-}
-
-/// Returns the document that [`keep_options`] saved on this machine, in this folder. It may name commands, so a file from
-/// elsewhere, or one that git tracks, is not trusted.
-pub(crate) fn kept_options(workspace: &Workspace) -> Option<String> {
-    let is_tracked = |tree: WorkTree| tree.tracked(&[&format!("state/{OPTIONS}")]).map_or(true, |all| !all.is_empty());
-    if workspace.work_tree().is_some_and(is_tracked) {
-        return None;
+impl Memory {
+    /// Keeps the options that a run was started with, for a caller that resumes it, as any text. They replace those of
+    /// an earlier run.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Locked`](crate::Error::Locked) and [`Error::Io`](crate::Error::Io).
+    pub fn keep_options(&self, options: &str) -> Result<()> {
+        let options: &RawValue =
+            serde_json::from_str(options).map_err(|error| Error::invalid("options", error.to_string()))?;
+        write(&self.workspace, &self.workspace.lock_within_git()?, OPTIONS, options)
     }
-    read::<Box<RawValue>>(workspace, OPTIONS).map(|options| options.get().to_owned())
+
+    /// Returns what [`Memory::keep_options`] kept on this machine, in this folder. It may name commands, so a text that
+    /// was written elsewhere, or that git tracks, is not trusted.
+    pub fn kept_options(&self) -> Option<String> {
+        let is_tracked =
+            |tree: WorkTree| tree.tracked(&[&format!("state/{OPTIONS}")]).map_or(true, |all| !all.is_empty());
+        if self.workspace.work_tree().is_some_and(is_tracked) {
+            return None;
+        }
+        read::<Box<RawValue>>(&self.workspace, OPTIONS).map(|options| options.get().to_owned())
+    }
 }
 
 /// Returns how long this caller waits for a lock; a hook waits a shorter time.

@@ -17,7 +17,6 @@ use super::process_identity::ProcessIdentity;
 use super::record::{known_name, record};
 use super::runs::{known_task, new_run, recent_run};
 use super::spool::Spooled;
-use super::state_folders::StateFolders;
 use crate::agent_output::elements;
 use crate::context::Task;
 use crate::entry::Outcome;
@@ -26,66 +25,89 @@ use crate::index::catalog::{Catalog, RowId};
 use crate::journal::history::Report;
 use crate::journal::{attempt, both_areas, check_name, check_run_name, next_number, summaries};
 use crate::knowledge::permit_kept;
-use crate::search::semantic::SemanticMemory;
+use crate::open::Memory;
 use crate::workspace::Workspace;
 
-/// Records an attempt at a task that nobody began, in this run or the active one.
-pub(crate) fn record_attempt(
-    workspace: &Workspace,
-    semantic: &SemanticMemory,
-    folders: &StateFolders,
-    task: Option<&Task>,
-    run: Option<&str>,
-    report: &Report,
-) -> Result<Recorded> {
-    let said = redacted(workspace, report)?;
-    let task = task.cloned().unwrap_or_default().or_named(|| task_of(workspace, run, &said.transcript.text));
-    let task = task.ok_or_else(|| Error::invalid(Argument::Attempt, "neither you nor the output name a task"))?;
-    check_not_held(workspace, &task.own_id(), run)?;
-    let iteration = told_iteration(workspace, &task, run, workspace.now())?;
-    // Without an output, the report itself says what an agent says.
-    let channel = if report.transcript.is_none() && report.text.is_empty() { Channel::Tool } else { Channel::Output };
-    let told = Some((channel, run.is_some()));
-    let ended = EndedAttempt { told, ..EndedAttempt::new(iteration, said, workspace.now()) };
-    record_safely(workspace, semantic, folders, ended)
-}
-
-/// Writes a saved attempt to the journal, as [`finish`](super::finish::finish) would have done in time, and removes the
-/// file. If the journal has it already, it only removes the file.
-pub(crate) fn record_kept(
-    workspace: &Workspace,
-    semantic: &SemanticMemory,
-    folders: &StateFolders,
-    kept: &KeptAttempt,
-) -> Result<Recorded> {
-    kept.check_root(workspace.root())?;
-    let ended = match kept.content() {
-        Spooled::Output { run, said, at, .. } => {
-            let iteration = told_iteration(workspace, &kept.task()?, run.as_deref(), *at)?;
-            EndedAttempt::new(iteration, (**said).clone(), *at)
-        }
-        Spooled::Attempt(ended) => (**ended).clone(),
-        Spooled::Message(_) => return Err(Error::invalid("file", "it is a message, which hooks record")),
-    };
-    let said = &ended.said.report;
-    if said.validation.is_some() || !said.sections.feedback.is_empty() {
-        permit_kept(&workspace.store.author, kept.path())?;
+impl Memory {
+    /// Records an attempt that nobody began: the knowledge in the agent's text, and one entry of the journal, in this run,
+    /// else in the one that was active in the last two hours, else in a new one. A task without a title keeps the one that
+    /// the memory knows. Without a task, it is the last one that the text ends, else the only one for which the run asked for
+    /// a context. If the same attempt was told by another way before, such as a hook, that entry is completed.
+    ///
+    /// ```
+    /// use ralph_memory::memory::Report;
+    /// use ralph_memory::{Memory, Task};
+    /// # let folder = tempfile::tempdir()?;
+    /// # let root = folder.path();
+    /// # Memory::init(root)?;
+    /// # let memory = Memory::open(root)?;
+    /// let task = Task::new("Fix the build");
+    /// let text = format!("<task-failed>{}</task-failed>", task.own_id());
+    /// let recorded = memory.record(Some(&task), None, &Report { text, ..Report::default() })?;
+    /// assert_eq!(recorded.attempt.task_title, "Fix the build");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Invalid`](crate::Error::Invalid) if it is unknown which task it is, [`Error::Held`](crate::Error::Held) if a
+    /// run at work will record it, and those of [`Memory::finish`].
+    pub fn record(&self, task: Option<&Task>, run: Option<&str>, report: &Report) -> Result<Recorded> {
+        let _operation = self.operation("record");
+        let workspace = &self.workspace;
+        let said = redacted(workspace, report)?;
+        let task = task.cloned().unwrap_or_default().or_named(|| task_of(workspace, run, &said.transcript.text));
+        let task = task.ok_or_else(|| Error::invalid(Argument::Attempt, "neither you nor the output name a task"))?;
+        check_not_held(workspace, &task.own_id(), run)?;
+        let iteration = told_iteration(workspace, &task, run, workspace.now())?;
+        // Without an output, the report itself says what an agent says.
+        let channel =
+            if report.transcript.is_none() && report.text.is_empty() { Channel::Tool } else { Channel::Output };
+        let told = Some((channel, run.is_some()));
+        let ended = EndedAttempt { told, ..EndedAttempt::new(iteration, said, workspace.now()) };
+        record_safely(self, ended)
     }
-    let told = ended.iteration.is_unmeasured.then_some((Channel::Output, true));
-    let ended = EndedAttempt { was_kept: true, told, ..ended };
-    match record(workspace, semantic, &ended) {
-        Ok(mut recorded) => {
-            // A file that a person put elsewhere stays.
-            if folders.hold(kept.path()) {
-                recorded.problems.extend(settle(&recorded.attempt, kept.path()));
+
+    /// Writes an attempt to the journal that was [kept](KeptAttempt), as [`Memory::finish`] would have done in time, and
+    /// removes the file. Where the journal has it already, only that.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Invalid`](crate::Error::Invalid) where it belongs to a memory in another folder,
+    /// [`Error::NotRecorded`](crate::Error::NotRecorded) where it cannot be written now, either, and
+    /// [`Error::Invalid`](crate::Error::Invalid) where no task is named.
+    pub fn record_kept(&self, kept: &KeptAttempt) -> Result<Recorded> {
+        let _operation = self.operation("record");
+        let workspace = &self.workspace;
+        kept.check_root(workspace.root())?;
+        let ended = match kept.content() {
+            Spooled::Output { run, said, at, .. } => {
+                let iteration = told_iteration(workspace, &kept.task()?, run.as_deref(), *at)?;
+                EndedAttempt::new(iteration, (**said).clone(), *at)
             }
-            Ok(recorded)
+            Spooled::Attempt(ended) => (**ended).clone(),
+            Spooled::Message(_) => return Err(Error::invalid("file", "it is a message, which hooks record")),
+        };
+        let said = &ended.said.report;
+        if said.validation.is_some() || !said.sections.feedback.is_empty() {
+            permit_kept(&workspace.store.author, kept.path())?;
         }
-        Err(source) => Err(Error::NotRecorded {
-            root: workspace.root().to_owned(),
-            kept: kept.path().to_owned(),
-            source: Box::new(source),
-        }),
+        let told = ended.iteration.is_unmeasured.then_some((Channel::Output, true));
+        let ended = EndedAttempt { was_kept: true, told, ..ended };
+        match record(workspace, &self.semantic, &ended) {
+            Ok(mut recorded) => {
+                // A file that a person put elsewhere stays.
+                if self.state_folders.hold(kept.path()) {
+                    recorded.problems.extend(settle(&recorded.attempt, kept.path()));
+                }
+                Ok(recorded)
+            }
+            Err(source) => Err(Error::NotRecorded {
+                root: workspace.root().to_owned(),
+                kept: kept.path().to_owned(),
+                source: Box::new(source),
+            }),
+        }
     }
 }
 

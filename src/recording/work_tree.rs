@@ -12,6 +12,7 @@ use crate::context::{Context, Task};
 use crate::entry::path::MEMORY_FOLDER;
 use crate::error::{Error, Problem};
 use crate::git::{Lookup, WorkTree};
+use crate::open::Memory;
 use crate::workspace::{Work, Workspace};
 
 /// The state of the work tree's files, and where git computed it.
@@ -50,10 +51,14 @@ pub(super) fn work_tree_state(workspace: &Workspace) -> Result<Option<WorkTreeSt
     }
 }
 
-/// Notes what a context showed, and the current tree, for the next record of its task.
-pub(crate) fn note_context(workspace: &Workspace, task: &Task, run: Option<&str>, context: &Context) {
-    let tree = work_tree_state(workspace).ok().flatten().map(|state| state.tree);
-    notes::note(workspace, task, run, context, tree);
+impl Memory {
+    /// Notes for the next [record](Memory::record) of a task what its context shows: the entries, and the state of the work
+    /// tree, from which the files follow that the attempt changes. `run` names the run or session that asked. It is a best
+    /// effort, and forgotten after a week.
+    pub fn note_context(&self, task: &Task, run: Option<&str>, context: &Context) {
+        let tree = work_tree_state(&self.workspace).ok().flatten().map(|state| state.tree);
+        notes::note(&self.workspace, task, run, context, tree);
+    }
 }
 
 /// Returns the current tree, with the files that changed since the tree `before` according to git. If there was such a

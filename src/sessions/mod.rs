@@ -35,17 +35,18 @@ use self::message::{record_message, remove, says_anything};
 use self::session::{MAX_ASKED, Session, SessionName, is_resumed, kept_sessions, told_attempts};
 use self::session_work::{reason, record_session, tell};
 use self::tool_hint::{sign_written, tool_hint};
-use crate::context::{BriefingRequest, Budget, briefing, reminder};
+use crate::context::{Briefing, BriefingRequest, Budget, briefing, reminder};
+use crate::entry::Author;
+use crate::error::Result;
 use crate::index::catalog::Area;
 use crate::journal::settle_copies;
-use crate::recording::{SessionMessage, StateFolders, keep_message, kept_messages, session_run};
+use crate::open::{Memory, StateFolders};
+use crate::recording::{SessionMessage, keep_message, kept_messages, session_run};
 use crate::settings::SessionRecording;
 use crate::workspace::Workspace;
 
 pub use self::call::{HookAnswer, HookCall, HookEvent};
-pub(crate) use self::dialect::of_server;
 pub(crate) use self::log::{HookLog, hook_log, tool_time};
-pub(crate) use self::session::active_session;
 pub(crate) use self::transcript::prompt_in;
 
 /// The sizes of a briefing, in tokens. The first is the usual one; a smaller one is taken if the document is too long.
@@ -59,38 +60,54 @@ const RENAMES_TIMEOUT: Duration = Duration::from_millis(if cfg!(debug_assertions
 /// How long a session without a reported end must be idle to count as ended, in hours.
 const IDLE_HOURS: i64 = 1;
 
-/// Handles a call of a hook until the time `is_over`; this is first asked after a message has been saved.
-pub(crate) fn fire(
-    workspace: &mut Workspace,
-    folders: &StateFolders,
-    call: &HookCall,
-    is_over: &dyn Fn() -> bool,
-) -> HookAnswer {
-    let mut running = RunningHook::new(workspace, folders, call, is_over);
-    running.notes.extend(call.payload.problem.clone());
-    let is_of_sub_agent = call.payload.sub_agent.is_some() && call.event != HookEvent::Tool;
-    let output = if is_of_sub_agent { None } else { running.act() };
-    running.answer(output)
-}
-
-/// Handles a call of a hook if the settings cannot be read for this `reason`: a message is kept for a later hook, and
-/// the reason goes to the log.
-pub(crate) fn fire_without_settings(
-    workspace: &mut Workspace,
-    folders: &StateFolders,
-    call: &HookCall,
-    reason: &str,
-) -> HookAnswer {
-    let mut running = RunningHook::new(workspace, folders, call, &|| true);
-    if call.event == HookEvent::Stop
-        && call.payload.sub_agent.is_none()
-        && let Some((_, kept)) = running.keep()
-    {
-        running.tell_kept(kept);
+impl Memory {
+    /// Returns what someone should know at the start of a session, before there is a task: tasks that failed last,
+    /// recurring errors, what is known about both, other decisions and learnings, and what changed since the last attempt.
+    /// Empty if there is nothing to report, unless the request is by tools. It updates the index like a search, asks no server, and runs no git.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::BudgetTooSmall`](crate::Error::BudgetTooSmall).
+    pub fn briefing(&self, request: &BriefingRequest) -> Result<Briefing> {
+        briefing(&self.workspace, request, &[])
     }
-    // The last one is what `check` shows.
-    running.notes.push(reason.to_owned());
-    running.answer(None)
+
+    /// Handles the call of a hook by an agent's client, and returns what the client reads: at the beginning of a session
+    /// its [briefing](Memory::briefing), once, and before a prompt entries that are about it. It records what the agent's
+    /// last message reports; [`HookAnswer::notes`] name what it could not record. Locks are waited for 150 ms at most, and
+    /// servers are not asked.
+    ///
+    /// With [`Memory::keeping_in`], the message is saved before anything else. `is_over` is asked after that, and then
+    /// before each file that is read, whether the hook's time is over. If it is, the answer is silence, the next hook
+    /// records the message, and what was read stays indexed. The process may end at any moment after the first question.
+    pub fn hook(mut self, call: &HookCall, is_over: &dyn Fn() -> bool) -> HookAnswer {
+        self.workspace.is_hurried = true;
+        self.workspace.answer_once();
+        self.workspace.store.author = Author::Agent(call.client().to_owned());
+        let _operation = self.operation("hook");
+        let mut running = RunningHook::new(&mut self.workspace, &self.state_folders, call, is_over);
+        running.notes.extend(call.payload.problem.clone());
+        let is_of_sub_agent = call.payload.sub_agent.is_some() && call.event != HookEvent::Tool;
+        let output = if is_of_sub_agent { None } else { running.act() };
+        running.answer(output)
+    }
+
+    /// Handles the call of a hook while the settings cannot be read, for this `reason`, in a memory of
+    /// [`Memory::open_without_settings`]: what the agent's last message reports is kept for the next hook that can read
+    /// them, and the log of the hooks gets the reason.
+    pub fn hook_without_settings(mut self, call: &HookCall, reason: &str) -> HookAnswer {
+        self.workspace.is_hurried = true;
+        let mut running = RunningHook::new(&mut self.workspace, &self.state_folders, call, &|| true);
+        if call.event == HookEvent::Stop
+            && call.payload.sub_agent.is_none()
+            && let Some((_, kept)) = running.keep()
+        {
+            running.tell_kept(kept);
+        }
+        // The last one is what `check` shows.
+        running.notes.push(reason.to_owned());
+        running.answer(None)
+    }
 }
 
 /// What became of a message.

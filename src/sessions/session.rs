@@ -7,6 +7,8 @@ use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
+use super::dialect::of_server;
+use crate::open::Memory;
 use crate::recording::sealed::{self, SESSIONS};
 use crate::recording::session_run;
 use crate::store::Folder;
@@ -175,9 +177,23 @@ pub(super) fn told_attempts(workspace: &Workspace) -> Vec<String> {
     shown.filter(|id| id.starts_with("journal/")).collect()
 }
 
+impl Memory {
+    /// Returns the run of the session of which a client's program calls: that of this id, unless
+    /// hooks know that it has ended; else that of the only open session of the client.
+    pub fn active_session(&self, client: Option<(&str, String)>) -> Option<String> {
+        let (client, id) = client?;
+        active_session(&self.workspace, client, Some(&id))
+    }
+
+    /// Returns the run of the only open session of a client, by the name that it gives to a server.
+    pub fn session_of_client(&self, name: &str) -> Option<String> {
+        active_session(&self.workspace, of_server(name)?, None)
+    }
+}
+
 /// Returns the run of a session in progress: the session with this id, unless hooks know that it has ended; otherwise
 /// the client's only open session. A server may outlive the session in which its client started it.
-pub(crate) fn active_session(workspace: &Workspace, client: &str, id: Option<&str>) -> Option<String> {
+fn active_session(workspace: &Workspace, client: &str, id: Option<&str>) -> Option<String> {
     let own = id.map(|id| (id, SessionName::of(id).read(workspace)));
     if let Some((id, session)) = own.as_ref().filter(|(_, session)| !session.is_closed) {
         return Some(session.run.clone().unwrap_or_else(|| session_run(client, id)));

@@ -13,6 +13,7 @@ use crate::error::Problem;
 use crate::index::catalog::{Catalog, RowId};
 use crate::journal::history::AttemptSummary;
 use crate::journal::{AttemptView, both_areas, latest_start, problems_of};
+use crate::open::Memory;
 use crate::text::is_same_name;
 use crate::workspace::Workspace;
 
@@ -102,13 +103,22 @@ struct LogRow<'a> {
     row: RowId,
 }
 
-/// Returns the attempts that the filter accepts, newest first.
-pub(crate) fn log(workspace: &Workspace, filter: &LogFilter) -> Log {
-    let catalogs = both_areas(workspace);
-    let (attempts, in_all) = page(workspace, &catalogs, filter);
-    let catalogs = catalogs.each_ref();
-    let attempts = views(workspace, &catalogs, &attempts);
-    Log { attempts, in_all, problems: problems_of(workspace, &catalogs) }
+impl Memory {
+    /// Returns the attempts that the filter accepts, newest first, page by page. It opens only the files of the attempts
+    /// that it returns.
+    pub fn log(&self, filter: &LogFilter) -> Log {
+        let workspace = &self.workspace;
+        let catalogs = both_areas(workspace);
+        let (attempts, in_all) = page(workspace, &catalogs, filter);
+        let catalogs = catalogs.each_ref();
+        let attempts = views(workspace, &catalogs, &attempts);
+        Log { attempts, in_all, problems: problems_of(workspace, &catalogs) }
+    }
+
+    /// Returns everything that the journal says about one attempt; `None` if there is no readable one with this id.
+    pub fn attempt(&self, id: &Id) -> Option<AttemptView> {
+        AttemptView::read(&self.workspace, &both_areas(&self.workspace).each_ref(), id)
+    }
 }
 
 /// Reads these attempts, in their order.
@@ -214,9 +224,4 @@ fn rows<'a>(workspace: &Workspace, catalogs: &'a [Catalog; 2], filter: &LogFilte
     }
     rows.sort_by_key(|row| Reverse(row.at));
     rows
-}
-
-/// Returns the whole content of an entry in the journal; `None` if there is no readable one.
-pub(crate) fn iteration(workspace: &Workspace, id: &Id) -> Option<AttemptView> {
-    AttemptView::read(workspace, &both_areas(workspace).each_ref(), id)
 }

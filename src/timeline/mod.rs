@@ -15,14 +15,9 @@ mod totals;
 mod tests;
 
 pub use log::{Log, LogFilter};
-pub(crate) use log::{iteration, log};
-pub(crate) use overview::overview;
 pub use overview::{Overview, StuckTask};
 pub use reuse::ReuseStats;
-pub(crate) use run::run;
 pub use run::{RunView, TaskInRun};
-pub(crate) use stats::stats;
 pub use stats::{FeatureStats, ModelStats, Stats, StatsFilter, TaskCounts};
-pub(crate) use task::task;
 pub use task::{NextModel, TaskState, TaskView};
 pub use totals::AttemptTotals;

@@ -10,9 +10,9 @@ use crate::entry::{EntrySummary, Outcome};
 use crate::error::Problem;
 use crate::journal::history::AttemptSummary;
 use crate::journal::{self, AttemptView, both_areas, problems_of};
+use crate::open::Memory;
 use crate::recording::{LiveRun, is_session, unfinished_runs};
 use crate::text::is_same_name;
-use crate::workspace::Workspace;
 
 /// How many of the newest attempts are returned.
 const MAX_ITERATIONS: usize = 1_000;
@@ -97,29 +97,33 @@ pub struct TaskInRun {
     pub outcome: Outcome,
 }
 
-/// Returns everything about the run with this name; `None` if the journal has no attempt of it and none is open.
-pub(crate) fn run(workspace: &Workspace, id: &str) -> Option<RunView> {
-    let catalogs = both_areas(workspace);
-    let catalogs = catalogs.each_ref();
-    let heads = journal::summaries(workspace.now(), &catalogs, |catalog| catalog.rows_of_run(id));
-    let mut live = unfinished_runs(workspace);
-    live.retain(|run| run.run_id == id);
-    if heads.is_empty() && live.is_empty() {
-        return None;
+impl Memory {
+    /// Returns all about a run: its iterations, its tasks, and the knowledge that it added. `None` if there is no
+    /// iteration of it.
+    pub fn run(&self, run_id: &str) -> Option<RunView> {
+        let workspace = &self.workspace;
+        let catalogs = both_areas(workspace);
+        let catalogs = catalogs.each_ref();
+        let heads = journal::summaries(workspace.now(), &catalogs, |catalog| catalog.rows_of_run(run_id));
+        let mut live = unfinished_runs(workspace);
+        live.retain(|run| run.run_id == run_id);
+        if heads.is_empty() && live.is_empty() {
+            return None;
+        }
+        let attempts = views(workspace, &catalogs, &heads[heads.len().saturating_sub(MAX_ITERATIONS)..]);
+        Some(RunView {
+            id: run_id.to_owned(),
+            is_session: is_session(run_id),
+            live,
+            started_at: heads.iter().map(|attempt| attempt.began_at).min().map(timestamp),
+            ended_at: heads.iter().map(AttemptSummary::ended_at).max().map(timestamp),
+            totals: AttemptTotals::of(heads.iter().map(|attempt| &*attempt.head)),
+            tasks: tasks(&heads),
+            attempts,
+            knowledge: knowledge(self, catalogs[0], catalogs[0].knowledge_of_run(run_id).into_iter()),
+            problems: problems_of(workspace, &catalogs),
+        })
     }
-    let attempts = views(workspace, &catalogs, &heads[heads.len().saturating_sub(MAX_ITERATIONS)..]);
-    Some(RunView {
-        id: id.to_owned(),
-        is_session: is_session(id),
-        live,
-        started_at: heads.iter().map(|attempt| attempt.began_at).min().map(timestamp),
-        ended_at: heads.iter().map(AttemptSummary::ended_at).max().map(timestamp),
-        totals: AttemptTotals::of(heads.iter().map(|attempt| &*attempt.head)),
-        tasks: tasks(&heads),
-        attempts,
-        knowledge: knowledge(workspace, catalogs[0], catalogs[0].knowledge_of_run(id).into_iter()),
-        problems: problems_of(workspace, &catalogs),
-    })
 }
 
 /// Returns the tasks of these attempts, which are given oldest first.

@@ -15,8 +15,8 @@ use crate::entry::knowledge::timestamp;
 use crate::error::Problem;
 use crate::journal::history::{self, AttemptSummary, TaskRecord, TouchedFile};
 use crate::journal::{RecurringError, both_areas, of_feature, problems_of, recurring};
+use crate::open::Memory;
 use crate::text::{is_same_name, nfc};
-use crate::workspace::Workspace;
 
 /// How many of the most frequent errors and files are returned.
 const MAX_LISTED: usize = 50;
@@ -183,34 +183,39 @@ pub struct ModelStats {
     pub totals: AttemptTotals,
 }
 
-/// Returns the statistics of the attempts that the filter accepts.
-pub(crate) fn stats(workspace: &Workspace, filter: &StatsFilter) -> Stats {
-    let catalogs = both_areas(workspace);
-    let catalogs = catalogs.each_ref();
-    // All attempts decide the state of a task: two features may have tasks with the same title, which are one task.
-    let mut attempts = of_feature(workspace.now(), &catalogs, None);
-    let tasks = task_states(&attempts);
-    let reuse = reuse_of(&attempts, |attempt| filter.accepts(attempt));
-    attempts.retain(|attempt| filter.accepts(attempt));
-    let mut by_feature: HashMap<Option<Cow<'_, str>>, Vec<&AttemptSummary>> = HashMap::new();
-    for attempt in &attempts {
-        by_feature.entry(key(attempt.feature.as_deref())).or_default().push(attempt);
-    }
-    let mut features: Vec<FeatureStats> = by_feature.into_values().map(|attempts| feature(&tasks, &attempts)).collect();
-    features.sort_by(|one, other| {
-        let key = |stats: &FeatureStats| (Reverse(stats.last_started_at.clone()), stats.feature.clone());
-        key(one).cmp(&key(other))
-    });
-    let mut files = history::touched_files(&attempts);
-    files.truncate(MAX_LISTED);
-    Stats {
-        total: FeatureStats { feature: None, ..feature(&tasks, &attempts.iter().collect::<Vec<_>>()) },
-        features,
-        errors: recurring(workspace, &catalogs, &attempts, MAX_LISTED),
-        files,
-        days: days(&attempts, workspace.now()),
-        reuse,
-        problems: problems_of(workspace, &catalogs),
+impl Memory {
+    /// Returns the statistics of the attempts that the filter accepts: by feature, model and day, with recurring errors
+    /// and the files touched most.
+    pub fn stats(&self, filter: &StatsFilter) -> Stats {
+        let workspace = &self.workspace;
+        let catalogs = both_areas(workspace);
+        let catalogs = catalogs.each_ref();
+        // All attempts decide the state of a task: two features may have tasks with the same title, which are one task.
+        let mut attempts = of_feature(workspace.now(), &catalogs, None);
+        let tasks = task_states(&attempts);
+        let reuse = reuse_of(&attempts, |attempt| filter.accepts(attempt));
+        attempts.retain(|attempt| filter.accepts(attempt));
+        let mut by_feature: HashMap<Option<Cow<'_, str>>, Vec<&AttemptSummary>> = HashMap::new();
+        for attempt in &attempts {
+            by_feature.entry(key(attempt.feature.as_deref())).or_default().push(attempt);
+        }
+        let mut features: Vec<FeatureStats> =
+            by_feature.into_values().map(|attempts| feature(&tasks, &attempts)).collect();
+        features.sort_by(|one, other| {
+            let key = |stats: &FeatureStats| (Reverse(stats.last_started_at.clone()), stats.feature.clone());
+            key(one).cmp(&key(other))
+        });
+        let mut files = history::touched_files(&attempts);
+        files.truncate(MAX_LISTED);
+        Stats {
+            total: FeatureStats { feature: None, ..feature(&tasks, &attempts.iter().collect::<Vec<_>>()) },
+            features,
+            errors: recurring(workspace, &catalogs, &attempts, MAX_LISTED),
+            files,
+            days: days(&attempts, workspace.now()),
+            reuse,
+            problems: problems_of(workspace, &catalogs),
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use crate::index::catalog::{Catalog, RowId};
 use crate::journal::history::{RunRecord, TaskRecord};
 use crate::journal::strategy::STUCK_AFTER;
 use crate::journal::{self, AttemptView, both_areas, problems_of};
-use crate::knowledge::queries::summaries;
+use crate::open::Memory;
 use crate::recording::{LiveRun, unfinished_runs};
 use crate::text::{choice, is_same_name};
 use crate::workspace::Workspace;
@@ -143,44 +143,47 @@ pub(super) fn next_model(workspace: &Workspace, record: &TaskRecord) -> Option<N
     Some(NextModel { model: choice.model, rationale: choice.rationale })
 }
 
-/// Returns everything about the task with this id; `None` if the journal has no attempt at it and none is open.
-pub(crate) fn task(workspace: &Workspace, id: &str) -> Option<TaskView> {
-    let catalogs = both_areas(workspace);
-    let catalogs = catalogs.each_ref();
-    let heads = journal::summaries(workspace.now(), &catalogs, |catalog| catalog.rows_of_task(id));
-    let mut live = unfinished_runs(workspace);
-    live.retain(|run| is_same_name(run.task_id.as_deref(), Some(id)));
-    if heads.is_empty() && live.is_empty() {
-        return None;
+impl Memory {
+    /// Returns everything about a task: its state, and its attempts side by side. `None` if there was no attempt at it.
+    pub fn task(&self, task_id: &str) -> Option<TaskView> {
+        let workspace = &self.workspace;
+        let catalogs = both_areas(workspace);
+        let catalogs = catalogs.each_ref();
+        let heads = journal::summaries(workspace.now(), &catalogs, |catalog| catalog.rows_of_task(task_id));
+        let mut live = unfinished_runs(workspace);
+        live.retain(|run| is_same_name(run.task_id.as_deref(), Some(task_id)));
+        if heads.is_empty() && live.is_empty() {
+            return None;
+        }
+        let record = TaskRecord::of(&heads);
+        let state = state(&record);
+        let attempts = views(workspace, &catalogs, &heads[heads.len().saturating_sub(MAX_ATTEMPTS)..]);
+        let title = heads.iter().rev().map(|attempt| &attempt.task_title).find(|title| !title.is_empty());
+        let title = title.or(live.first().map(|run| &run.task_title)).cloned().unwrap_or_default();
+        Some(TaskView {
+            id: task_id.to_owned(),
+            title,
+            feature: heads
+                .iter()
+                .rev()
+                .find_map(|attempt| attempt.feature.clone())
+                .or_else(|| live.first()?.feature.clone()),
+            section: heads.iter().rev().find_map(|attempt| attempt.head.section.clone()),
+            state,
+            streak: record.streak,
+            difficulty: record.difficulty,
+            next_model: next_model(workspace, &record).filter(|_| state != TaskState::Done),
+            totals: AttemptTotals::of(heads.iter().map(|attempt| &*attempt.head)),
+            attempts,
+            knowledge: knowledge(self, catalogs[0], catalogs[0].knowledge_of_task(task_id).into_iter()),
+            live,
+            problems: problems_of(workspace, &catalogs),
+        })
     }
-    let record = TaskRecord::of(&heads);
-    let state = state(&record);
-    let attempts = views(workspace, &catalogs, &heads[heads.len().saturating_sub(MAX_ATTEMPTS)..]);
-    let title = heads.iter().rev().map(|attempt| &attempt.task_title).find(|title| !title.is_empty());
-    let title = title.or(live.first().map(|run| &run.task_title)).cloned().unwrap_or_default();
-    Some(TaskView {
-        id: id.to_owned(),
-        title,
-        feature: heads
-            .iter()
-            .rev()
-            .find_map(|attempt| attempt.feature.clone())
-            .or_else(|| live.first()?.feature.clone()),
-        section: heads.iter().rev().find_map(|attempt| attempt.head.section.clone()),
-        state,
-        streak: record.streak,
-        difficulty: record.difficulty,
-        next_model: next_model(workspace, &record).filter(|_| state != TaskState::Done),
-        totals: AttemptTotals::of(heads.iter().map(|attempt| &*attempt.head)),
-        attempts,
-        knowledge: knowledge(workspace, catalogs[0], catalogs[0].knowledge_of_task(id).into_iter()),
-        live,
-        problems: problems_of(workspace, &catalogs),
-    })
 }
 
 /// Returns the readable entries of these rows.
-pub(super) fn knowledge(workspace: &Workspace, live: &Catalog, rows: impl Iterator<Item = RowId>) -> Vec<EntrySummary> {
+pub(super) fn knowledge(memory: &Memory, live: &Catalog, rows: impl Iterator<Item = RowId>) -> Vec<EntrySummary> {
     let ids: Vec<Id> = rows.filter(|row| live.is_indexable(*row)).filter_map(|row| live.id(row)).collect();
-    summaries(workspace, &ids)
+    memory.summaries(&ids)
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 /// The modules in their order; each uses only those before it. `true` marks the pure ones: no I/O,
 /// clock, environment or randomness.
-const ORDER: [(&str, bool); 23] = [
+const ORDER: [(&str, bool); 24] = [
     ("system", false),
     ("text", true),
     ("error", true),
@@ -17,8 +17,9 @@ const ORDER: [(&str, bool); 23] = [
     ("index", false),
     ("git", false),
     ("workspace", false),
-    ("journal", false),
     ("search", false),
+    ("open", false),
+    ("journal", false),
     ("knowledge", false),
     ("context", false),
     ("recording", false),

@@ -10,6 +10,7 @@ use crate::entry::{EntrySummary, Head, Id, Kind};
 use crate::error::{Problem, Result};
 use crate::index::catalog::{Area, Catalog};
 use crate::index::{Part, Snapshot, Statistics};
+use crate::open::Memory;
 use crate::search::retrieve::{Hit, Query, statistics};
 use crate::workspace::{Layer, Opened, View, Workspace};
 
@@ -150,29 +151,31 @@ pub(crate) fn text(head: &Head) -> (String, u64) {
     (head.title.clone(), head.body_fingerprint)
 }
 
-/// Returns the entry of a layer with this id; `None` if there is no such layer.
-pub(crate) fn show_in_layer(workspace: &Workspace, name: &str, id: &Id) -> Option<Result<ShowResult>> {
-    let shown = match workspace.layer_named(name)? {
-        Ok(layer) => show(&layer.workspace, id),
-        Err(error) => Err(error),
-    };
-    Some(shown.map(|mut shown| {
-        let EntryView {
-            summary,
-            supersedes,
-            superseded_by,
-            would_supersede,
-            would_be_superseded_by,
-            links,
-            backlinks,
-            ..
-        } = &mut shown.entry;
-        let of_links = links.iter_mut().chain(backlinks).filter_map(|link| link.id.as_mut());
-        let others = [supersedes, superseded_by, would_supersede, would_be_superseded_by].into_iter().flatten();
-        others.chain(of_links).for_each(|id| *id = id.in_layer(name));
-        mark(name, summary);
-        shown
-    }))
+impl Memory {
+    /// Returns one entry of a layer, and its mark; `None` if the settings name no such layer.
+    pub fn show_in_layer(&self, layer: &str, id: &Id) -> Option<Result<ShowResult>> {
+        let shown = match self.workspace.layer_named(layer)? {
+            Ok(opened) => show(&opened.workspace, id),
+            Err(error) => Err(error),
+        };
+        Some(shown.map(|mut shown| {
+            let EntryView {
+                summary,
+                supersedes,
+                superseded_by,
+                would_supersede,
+                would_be_superseded_by,
+                links,
+                backlinks,
+                ..
+            } = &mut shown.entry;
+            let of_links = links.iter_mut().chain(backlinks).filter_map(|link| link.id.as_mut());
+            let others = [supersedes, superseded_by, would_supersede, would_be_superseded_by].into_iter().flatten();
+            others.chain(of_links).for_each(|id| *id = id.in_layer(layer));
+            mark(layer, summary);
+            shown
+        }))
+    }
 }
 
 /// Marks an entry as one of a layer, with the id by which it is shown here.

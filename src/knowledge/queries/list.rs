@@ -11,9 +11,9 @@ use crate::error::Problem;
 use crate::index::catalog::{Area, Catalog};
 use crate::journal;
 use crate::journal::history::{self, Usage};
+use crate::open::Memory;
 use crate::search::retrieve::superseded;
 use crate::text::{choice, fold, has_tag, is_same_name, without_accents};
-use crate::workspace::Workspace;
 
 /// The conditions of a list. All given ones must be true.
 ///
@@ -195,46 +195,87 @@ pub struct ListResult {
     pub problems: Vec<Problem>,
 }
 
-/// Returns the entries that the filter accepts, in the order of their paths.
-pub(crate) fn list(workspace: &Workspace, filter: &EntryFilter) -> ListResult {
-    let live = workspace.catalog(Area::Live);
-    let archive = filter.archived.then(|| workspace.catalog(Area::Archive));
-    let now = workspace.now();
-    let superseded = superseded(&[&live], now);
-    let usage = if filter.needs_usage() { usage(workspace) } else { HashMap::new() };
-    let mut tags = TagCounts::default();
-    let mut problems = workspace.settings_problems.clone();
-    let mut found: Vec<(SortKey, EntrySummary)> = Vec::new();
-    for catalog in [Some(&live), archive.as_ref()].into_iter().flatten() {
-        let rows = match filter.kind {
-            Some(Kind::Knowledge) => catalog.knowledge_rows(),
-            Some(Kind::Journal) => catalog.journal_rows(),
-            None => catalog.rows(),
-        };
-        for row in rows {
-            let (Some(id), head) = (catalog.id(row), catalog.light_head(row)) else { continue };
-            let is_by = |author| match author {
-                WrittenBy::People => head.source.is_person(),
-                WrittenBy::Agents => !head.source.is_person(),
-                WrittenBy::Unreviewed => head.is_unreviewed(now) && !superseded.contains(&id),
+impl Memory {
+    /// Returns the entries that the filter accepts, in the order of their paths. Files that are broken are among them as
+    /// far as they can be read.
+    ///
+    /// ```
+    /// use ralph_memory::{Kind, Knowledge, Memory};
+    /// use ralph_memory::memory::EntryFilter;
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let root = folder.path();
+    /// # Memory::init(root)?;
+    /// let memory = Memory::open(root)?;
+    /// memory.add(&Knowledge::new("WAL mode", ["sqlite"], "Use `PRAGMA journal_mode = WAL`."))?;
+    /// let listed = memory.list(&EntryFilter { tags: vec!["sqlite".into()], ..EntryFilter::default() });
+    /// assert_eq!(listed.entries[0].title, "WAL mode");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn list(&self, filter: &EntryFilter) -> ListResult {
+        let workspace = &self.workspace;
+        let live = workspace.catalog(Area::Live);
+        let archive = filter.archived.then(|| workspace.catalog(Area::Archive));
+        let now = workspace.now();
+        let superseded = superseded(&[&live], now);
+        let usage = if filter.needs_usage() { self.usage() } else { HashMap::new() };
+        let mut tags = TagCounts::default();
+        let mut problems = workspace.settings_problems.clone();
+        let mut found: Vec<(SortKey, EntrySummary)> = Vec::new();
+        for catalog in [Some(&live), archive.as_ref()].into_iter().flatten() {
+            let rows = match filter.kind {
+                Some(Kind::Knowledge) => catalog.knowledge_rows(),
+                Some(Kind::Journal) => catalog.journal_rows(),
+                None => catalog.rows(),
             };
-            if !accepts(filter, &head, usage.get(&id)) || !filter.author.is_none_or(is_by) {
-                continue;
+            for row in rows {
+                let (Some(id), head) = (catalog.id(row), catalog.light_head(row)) else { continue };
+                let is_by = |author| match author {
+                    WrittenBy::People => head.source.is_person(),
+                    WrittenBy::Agents => !head.source.is_person(),
+                    WrittenBy::Unreviewed => head.is_unreviewed(now) && !superseded.contains(&id),
+                };
+                if !accepts(filter, &head, usage.get(&id)) || !filter.author.is_none_or(is_by) {
+                    continue;
+                }
+                tags.add(&head.tags);
+                let key = sort_key(filter.sort, &head, usage.get(&id), now);
+                found.push((key, EntrySummary::new(id, &catalog.path(row), head, &superseded, now)));
             }
-            tags.add(&head.tags);
-            let key = sort_key(filter.sort, &head, usage.get(&id), now);
-            found.push((key, EntrySummary::new(id, &catalog.path(row), head, &superseded, now)));
+            problems.extend(catalog.problems());
         }
-        problems.extend(catalog.problems());
+        // Stable, so that equal entries stay in the order of their paths.
+        match (filter.sort, filter.reverse) {
+            (None, true) => found.reverse(),
+            (Some(_), true) => found.sort_by(|(one, _), (other, _)| other.cmp(one)),
+            (_, false) => found.sort_by(|(one, _), (other, _)| one.cmp(other)),
+        }
+        let entries = found.into_iter().map(|(_, entry)| entry).take(filter.limit.unwrap_or(usize::MAX));
+        ListResult { entries: entries.collect(), tags: tags.finish(), problems }
     }
-    // Stable, so that equal entries stay in the order of their paths.
-    match (filter.sort, filter.reverse) {
-        (None, true) => found.reverse(),
-        (Some(_), true) => found.sort_by(|(one, _), (other, _)| other.cmp(one)),
-        (_, false) => found.sort_by(|(one, _), (other, _)| one.cmp(other)),
+
+    /// Returns the summaries of the entries with these ids, in their order: of live ones, else of archived ones. Ids of
+    /// no entry are left out.
+    pub fn summaries(&self, ids: &[Id]) -> Vec<EntrySummary> {
+        let workspace = &self.workspace;
+        if ids.is_empty() {
+            return Vec::new();
+        }
+        let catalogs = [workspace.catalog(Area::Live), workspace.catalog(Area::Archive)];
+        let now = workspace.now();
+        let superseded = superseded(&[&catalogs[0]], now);
+        let summary = |id: &Id| {
+            let (catalog, row) = catalogs.iter().find_map(|catalog| Some((catalog, catalog.row_of_id(id)?)))?;
+            Some(EntrySummary::new(id.clone(), &catalog.path(row), catalog.head(row), &superseded, now))
+        };
+        ids.iter().filter_map(summary).collect()
     }
-    let entries = found.into_iter().map(|(_, entry)| entry).take(filter.limit.unwrap_or(usize::MAX));
-    ListResult { entries: entries.collect(), tags: tags.finish(), problems }
+
+    /// Returns how the attempts whose contexts included an entry ended, for each entry that has any.
+    pub fn usage(&self) -> HashMap<Id, Usage> {
+        let workspace = &self.workspace;
+        all_usage(workspace.now(), &[&workspace.catalog(Area::Live), &workspace.catalog(Area::Archive)])
+    }
 }
 
 /// Counts entries by tag, as [`has_tag`] finds them: with accents or without, and those of the tags below it.
@@ -293,22 +334,6 @@ fn sort_key(sort: Option<EntrySort>, head: &Head, usage: Option<&Usage>, now: Da
     (Reverse(greatest), title)
 }
 
-/// Returns the summaries of the entries with these ids, in their order: of live ones, else of archived ones. Ids of no
-/// entry are left out.
-pub(crate) fn summaries(workspace: &Workspace, ids: &[Id]) -> Vec<EntrySummary> {
-    if ids.is_empty() {
-        return Vec::new();
-    }
-    let catalogs = [workspace.catalog(Area::Live), workspace.catalog(Area::Archive)];
-    let now = workspace.now();
-    let superseded = superseded(&[&catalogs[0]], now);
-    let summary = |id: &Id| {
-        let (catalog, row) = catalogs.iter().find_map(|catalog| Some((catalog, catalog.row_of_id(id)?)))?;
-        Some(EntrySummary::new(id.clone(), &catalog.path(row), catalog.head(row), &superseded, now))
-    };
-    ids.iter().filter_map(summary).collect()
-}
-
 fn accepts(filter: &EntryFilter, head: &Head, usage: Option<&Usage>) -> bool {
     filter.kind.is_none_or(|kind| head.kind == kind)
         && filter.tags.iter().all(|tag| has_tag(&head.tags, tag))
@@ -326,12 +351,7 @@ fn is_useless(useless: Useless, usage: Option<&Usage>) -> bool {
     }
 }
 
-/// Returns the usage of all entries that were included in a context.
-pub(crate) fn usage(workspace: &Workspace) -> HashMap<Id, Usage> {
-    all_usage(workspace.now(), &[&workspace.catalog(Area::Live), &workspace.catalog(Area::Archive)])
-}
-
-/// Does what [`usage()`] does with entries that are read already. Archived attempts count as well.
+/// Does what [`Memory::usage`] does with entries that are read already. Archived attempts count as well.
 pub(super) fn all_usage(now: DateTime<Utc>, catalogs: &[&Catalog]) -> HashMap<Id, Usage> {
     history::usage(journal::light_summaries(now, catalogs).iter())
 }

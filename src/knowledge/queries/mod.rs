@@ -11,13 +11,9 @@ mod status;
 mod view;
 
 pub(crate) use hits::hits;
-pub(crate) use layers::{LayeredQuery, show_in_layer, text, texts};
+pub(crate) use layers::{LayeredQuery, text, texts};
 pub use list::{EntryFilter, EntrySort, ListResult, Useless, WrittenBy};
-pub(crate) use list::{list, summaries, usage};
 pub use search::SearchResults;
-pub(crate) use search::{excerpts, search};
 pub use show::ShowResult;
-pub(crate) use show::show;
-pub(crate) use status::status;
 pub use status::{EntryCounts, MemoryStatus};
 pub use view::{EntryLink, EntryView};

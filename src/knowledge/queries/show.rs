@@ -11,6 +11,7 @@ use crate::entry::knowledge::timestamp;
 use crate::entry::{self, Entry, EntryNames, EntrySummary, Head, Id, Kind, NamedEntry, frontmatter};
 use crate::error::{Problem, Result};
 use crate::index::catalog::{self, Area, Catalog};
+use crate::open::Memory;
 use crate::search::retrieve::{replaced, replacements};
 use crate::workspace::{Workspace, current_id, no_such_entry};
 
@@ -35,6 +36,19 @@ pub struct ShowResult {
     pub entry: EntryView,
     /// Problems of its file.
     pub problems: Vec<Problem>,
+}
+
+impl Memory {
+    /// Returns one entry: the live one with this id, else the archived one, else the one that had it before it was renamed.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoSuchEntry`](crate::Error::NoSuchEntry), with ids that look like it,
+    /// [`Error::Invalid`](crate::Error::Invalid) where several entries had the id, and
+    /// [`Error::Io`](crate::Error::Io).
+    pub fn show(&self, id: &Id) -> Result<ShowResult> {
+        show(&self.workspace, id)
+    }
 }
 
 /// Returns the live entry with this id, else the archived one.

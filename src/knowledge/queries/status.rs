@@ -6,8 +6,8 @@ use serde::Serialize;
 
 use crate::error::{Message, Problem};
 use crate::index::catalog::Area;
+use crate::open::Memory;
 use crate::search::retrieve::superseded;
-use crate::workspace::Workspace;
 
 /// The result of [`Memory::status`](crate::Memory::status).
 ///
@@ -77,38 +77,41 @@ pub struct EntryCounts {
     pub warnings: usize,
 }
 
-/// Returns the counts of entries, and of problems with their files.
-pub(crate) fn status(workspace: &Workspace) -> MemoryStatus {
-    let live = workspace.catalog(Area::Live);
-    let archive = workspace.catalog(Area::Archive);
-    let now = workspace.now();
-    let superseded = superseded(&[&live], now);
-    let n_superseded = superseded.iter().filter(|id| live.row_of_id(id).is_some()).count();
-    let mut counts =
-        EntryCounts { journal: live.journal_rows().len(), superseded: n_superseded, ..EntryCounts::default() };
-    let (mut categories, mut tags) = (BTreeMap::new(), HashSet::new());
-    for row in live.knowledge_rows() {
-        let head = live.light_head(row);
-        counts.knowledge += 1;
-        // As a key of the counts it could be mistaken for an entry's category.
-        let category = Message::from(head.category.as_deref().unwrap_or_default()).to_string();
-        *categories.entry(category).or_default() += 1;
-        counts.expired += usize::from(head.is_expired(now));
-        let is_superseded = || live.id(row).is_some_and(|id| superseded.contains(&id));
-        counts.unreviewed += usize::from(head.is_unreviewed(now) && !is_superseded());
-        tags.extend(head.tags);
+impl Memory {
+    /// Returns the counts of entries, and of problems with their files.
+    pub fn status(&self) -> MemoryStatus {
+        let workspace = &self.workspace;
+        let live = workspace.catalog(Area::Live);
+        let archive = workspace.catalog(Area::Archive);
+        let now = workspace.now();
+        let superseded = superseded(&[&live], now);
+        let n_superseded = superseded.iter().filter(|id| live.row_of_id(id).is_some()).count();
+        let mut counts =
+            EntryCounts { journal: live.journal_rows().len(), superseded: n_superseded, ..EntryCounts::default() };
+        let (mut categories, mut tags) = (BTreeMap::new(), HashSet::new());
+        for row in live.knowledge_rows() {
+            let head = live.light_head(row);
+            counts.knowledge += 1;
+            // As a key of the counts it could be mistaken for an entry's category.
+            let category = Message::from(head.category.as_deref().unwrap_or_default()).to_string();
+            *categories.entry(category).or_default() += 1;
+            counts.expired += usize::from(head.is_expired(now));
+            let is_superseded = || live.id(row).is_some_and(|id| superseded.contains(&id));
+            counts.unreviewed += usize::from(head.is_unreviewed(now) && !is_superseded());
+            tags.extend(head.tags);
+        }
+        let mut findings = live.findings();
+        findings.extend(workspace.settings_problems.clone());
+        let (_, total) = findings.finish();
+        let counts = EntryCounts {
+            archive: archive.len(),
+            tags: tags.len(),
+            not_indexed: live.n_pending(),
+            errors: total.errors,
+            warnings: total.warnings,
+            ..counts
+        };
+        let problems = [workspace.settings_problems.clone(), live.problems()].concat();
+        MemoryStatus { root: workspace.root().display().to_string(), counts, categories, problems }
     }
-    let mut findings = live.findings();
-    findings.extend(workspace.settings_problems.clone());
-    let (_, total) = findings.finish();
-    let counts = EntryCounts {
-        archive: archive.len(),
-        tags: tags.len(),
-        not_indexed: live.n_pending(),
-        errors: total.errors,
-        warnings: total.warnings,
-        ..counts
-    };
-    let problems = [workspace.settings_problems.clone(), live.problems()].concat();
-    MemoryStatus { root: workspace.root().display().to_string(), counts, categories, problems }
 }

@@ -1,5 +1,7 @@
 //! `archive`: moves the entries that a caller names to the archive, all or none of them.
 
+use std::path::PathBuf;
+
 use super::archiving::{PlannedMove, archived_names};
 use super::report::{ArchivedEntry, TidyReport};
 use crate::entry::knowledge::timestamp;
@@ -7,23 +9,100 @@ use crate::entry::{EntryPath, Id, Kind, written};
 use crate::error::{Error, Problem, Result};
 use crate::index::catalog::{Area, Catalog};
 use crate::knowledge::{permit, permit_removal, refuse_unlisted};
+use crate::open::Memory;
 use crate::store::Lock;
 use crate::workspace::{Workspace, current_id, live_entry, no_such_entry};
 
-/// Implements [`Memory::archive`](crate::Memory::archive).
-pub(crate) fn archive(workspace: &Workspace, ids: &[Id]) -> Result<TidyReport> {
-    if ids.is_empty() {
-        return Err(Error::invalid("ID", "name at least one entry"));
+impl Memory {
+    /// Moves these live entries to the archive: knowledge, events or attempts. Either all of them are moved, or none.
+    /// [`Memory::restore`] brings them back.
+    ///
+    /// ```
+    /// use ralph_memory::{Knowledge, Memory};
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let root = folder.path();
+    /// # Memory::init(root)?;
+    /// # let memory = Memory::open(root)?;
+    /// let id = memory.add(&Knowledge::new("Old staging host", ["staging"], "It is `stage-1`."))?.id;
+    /// let archived = memory.archive(std::slice::from_ref(&id))?;
+    /// assert_eq!(archived.moved[0].to.as_str(), ".ralph/archive/knowledge/old-staging-host.md");
+    /// assert_eq!(memory.restore(&id, None)?.id, id);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoSuchEntry`](crate::Error::NoSuchEntry), [`Error::AlreadyArchived`](crate::Error::AlreadyArchived),
+    /// [`Error::Invalid`](crate::Error::Invalid) without an id or with the old id of several entries, [`Error::Locked`](crate::Error::Locked),
+    /// [`Error::Conflict`](crate::Error::Conflict) where another program took a name in the archive, and
+    /// [`Error::Io`](crate::Error::Io).
+    pub fn archive(&self, ids: &[Id]) -> Result<TidyReport> {
+        let _operation = self.operation("archive");
+        let workspace = &self.workspace;
+        if ids.is_empty() {
+            return Err(Error::invalid("ID", "name at least one entry"));
+        }
+        let lock = workspace.lock_entries()?;
+        let (live, archive) = (workspace.catalog(Area::Live), workspace.catalog(Area::Archive));
+        refuse_unlisted(workspace, &[&archive])?;
+        let moved = move_to_archive(workspace, &lock, &live, &archive, ids)?;
+        let mut problems = mark_all(workspace, &lock, &moved)?;
+        workspace.commit_moved();
+        let written: Vec<_> = moved.iter().map(|entry| workspace.store.full_path(entry.to.as_relative())).collect();
+        problems.extend(lock.settled(&written));
+        Ok(TidyReport { moved, merged: Vec::new(), problems })
     }
-    let lock = workspace.lock_entries()?;
-    let (live, archive) = (workspace.catalog(Area::Live), workspace.catalog(Area::Archive));
-    refuse_unlisted(workspace, &[&archive])?;
-    let moved = move_to_archive(workspace, &lock, &live, &archive, ids)?;
-    let mut problems = mark_all(workspace, &lock, &moved)?;
-    workspace.commit_moved();
-    let written: Vec<_> = moved.iter().map(|entry| workspace.store.full_path(entry.to.as_relative())).collect();
-    problems.extend(lock.settled(&written));
-    Ok(TidyReport { moved, merged: Vec::new(), problems })
+
+    /// Removes entries for good, live or archived: knowledge, events or attempts, these in all work trees of the clone. Nothing
+    /// brings them back but [`Memory::undo`]. Returns the files that were removed.
+    ///
+    /// ```
+    /// use ralph_memory::{Knowledge, Memory};
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let root = folder.path();
+    /// # Memory::init(root)?;
+    /// # let memory = Memory::open(root)?;
+    /// let id = memory.add(&Knowledge::new("Wifi of the office", ["wifi"], "It is on the wall."))?.id;
+    /// assert_eq!(memory.forget(std::slice::from_ref(&id))?[0].as_str(), ".ralph/knowledge/wifi-of-the-office.md");
+    /// assert!(memory.show(&id).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Memory::archive`]. Files before the one that cannot be removed stay removed.
+    pub fn forget(&self, ids: &[Id]) -> Result<Vec<EntryPath>> {
+        let _operation = self.operation("archive --forget");
+        let workspace = &self.workspace;
+        let lock = workspace.lock_entries()?;
+        let catalogs = [Area::Live, Area::Archive].map(|area| workspace.catalog(area));
+        refuse_unlisted(workspace, &catalogs.each_ref())?;
+        let [live, archive] = &catalogs;
+        let mut removed: Vec<(String, u64)> = Vec::new();
+        for id in ids {
+            let id = current_id(live, archive, id)?;
+            let found = catalogs.iter().find_map(|catalog| Some((catalog, catalog.row_of_id(&id)?)));
+            let (catalog, row) = found.ok_or_else(|| no_such_entry(&workspace.store, &[live, archive], &id))?;
+            let file = (catalog.path(row), catalog.fingerprint(row));
+            let bytes = workspace.read_bytes(&file.0).unwrap_or_default();
+            permit_removal(&workspace.store.author, (&id, &catalog.head(row)), &bytes)?;
+            if !removed.contains(&file) {
+                removed.push(file);
+            }
+        }
+        let files: Vec<(&str, u64)> = removed.iter().map(|(path, fingerprint)| (path.as_str(), *fingerprint)).collect();
+        workspace.store.remove_all(&lock, &files, true)?;
+        workspace.commit_moved();
+        Ok(files.into_iter().map(|(path, _)| EntryPath::new(path)).collect())
+    }
+
+    /// Returns the folders of git that have copies of attempts of this memory, also those that it does not read.
+    #[doc(hidden)]
+    pub fn copies_in_git(&self) -> Vec<PathBuf> {
+        self.workspace.store.all_copies()
+    }
 }
 
 /// Writes into each archived file who archived it. If one cannot be written, all of them get their old texts and paths back.
@@ -59,30 +138,6 @@ fn mark_all(workspace: &Workspace, lock: &Lock, moved: &[ArchivedEntry]) -> Resu
         }
     }
     Ok(problems)
-}
-
-/// Implements [`Memory::forget`](crate::Memory::forget).
-pub(crate) fn forget(workspace: &Workspace, ids: &[Id]) -> Result<Vec<EntryPath>> {
-    let lock = workspace.lock_entries()?;
-    let catalogs = [Area::Live, Area::Archive].map(|area| workspace.catalog(area));
-    refuse_unlisted(workspace, &catalogs.each_ref())?;
-    let [live, archive] = &catalogs;
-    let mut removed: Vec<(String, u64)> = Vec::new();
-    for id in ids {
-        let id = current_id(live, archive, id)?;
-        let found = catalogs.iter().find_map(|catalog| Some((catalog, catalog.row_of_id(&id)?)));
-        let (catalog, row) = found.ok_or_else(|| no_such_entry(&workspace.store, &[live, archive], &id))?;
-        let file = (catalog.path(row), catalog.fingerprint(row));
-        let bytes = workspace.read_bytes(&file.0).unwrap_or_default();
-        permit_removal(&workspace.store.author, (&id, &catalog.head(row)), &bytes)?;
-        if !removed.contains(&file) {
-            removed.push(file);
-        }
-    }
-    let files: Vec<(&str, u64)> = removed.iter().map(|(path, fingerprint)| (path.as_str(), *fingerprint)).collect();
-    workspace.store.remove_all(&lock, &files, true)?;
-    workspace.commit_moved();
-    Ok(files.into_iter().map(|(path, _)| EntryPath::new(path)).collect())
 }
 
 /// Moves entries to the archive, all or none of them. The caller updates the index.

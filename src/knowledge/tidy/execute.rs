@@ -16,8 +16,9 @@ use crate::entry::knowledge::{Class, class};
 use crate::entry::{EntryPath, Head, Id, Kind};
 use crate::error::{Error, Result};
 use crate::index::catalog::{Area, Catalog};
-use crate::journal::summaries;
+use crate::journal::{settle_copies, summaries};
 use crate::knowledge::may_change;
+use crate::open::Memory;
 use crate::search::retrieve::{replacements, superseded};
 use crate::store::Lock;
 use crate::workspace::{Work, Workspace};
@@ -31,9 +32,51 @@ struct NamedMerge {
     others: Vec<PlannedMove>,
 }
 
-/// Implements [`Memory::tidy`](crate::Memory::tidy).
-pub(crate) fn tidy(workspace: &Workspace, dry_run: bool) -> Result<TidyReport> {
-    tidy_with(workspace, dry_run, &mut || {})
+impl Memory {
+    /// Moves to the archive what the settings `maintenance.*` and `events.*` say is finished, expired, superseded, over the
+    /// limit or out of use, and merges learnings that have half of their tags in common, where there are more than the setting
+    /// `maintenance.learnings` allows. The newest of these takes over what the others say; the others, and its own version
+    /// before, go to the archive. With `dry_run` it only reports what it would do. Nothing is deleted: [`Memory::restore`]
+    /// brings everything back.
+    ///
+    /// Other processes can write meanwhile: the lock is held for a fifth of a second at a time, and not while the plan
+    /// is made. A file that another program saves in between stays, and so do the learnings that it was to be merged with;
+    /// that is reported.
+    ///
+    /// ```
+    /// use ralph_memory::{Knowledge, Memory, Source};
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let root = folder.path();
+    /// Memory::init(root)?;
+    /// std::fs::write(root.join(".ralph/config.toml"), "format = 1\nmaintenance.learnings = 1\n")?;
+    /// let text = "---\ntitle: Freeze\ntags: [ci]\nexpires_at: 2020-01-01\n---\n\nNo merges until the release.\n";
+    /// std::fs::write(root.join(".ralph/knowledge/freeze.md"), text)?;
+    /// let memory = Memory::open(root)?;
+    /// for (title, text) in [("Benches need nightly", "Use `cargo +nightly`."), ("Clippy runs in CI", "Fix its warnings.")] {
+    ///     let learning = Knowledge::new(title, ["cargo"], text);
+    ///     memory.add(&Knowledge { category: Some("pitfall".into()), source: Source::Agent, ..learning })?;
+    /// }
+    /// let planned = memory.tidy(true)?;
+    /// assert_eq!(planned.moved[0].to.as_str(), ".ralph/archive/knowledge/freeze.md");
+    /// assert_eq!(planned.merged.len(), 1);
+    /// assert_eq!(memory.tidy(false)?, planned);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Locked`](crate::Error::Locked) where another process kept writing, and
+    /// [`Error::Io`](crate::Error::Io). What was done until then stays done, and another call does the rest. A learning that
+    /// became part of another and could not be moved is superseded, so no context has it twice, and a later call archives it.
+    pub fn tidy(&self, dry_run: bool) -> Result<TidyReport> {
+        let _operation = self.operation("tidy");
+        let report = tidy_with(&self.workspace, dry_run, &mut || {})?;
+        if !dry_run {
+            settle_copies(&self.workspace, &self.workspace.lock_within_git()?);
+        }
+        Ok(report)
+    }
 }
 
 /// Tidies, and calls `interrupt` between the plan and the lock, so that tests can act as an editor there.

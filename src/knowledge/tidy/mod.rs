@@ -9,8 +9,7 @@ mod execute;
 pub(crate) mod plan;
 mod report;
 
-pub(crate) use self::archive::{archive, forget};
-pub(crate) use self::execute::{live_entries, tidy};
+pub(crate) use self::execute::live_entries;
 pub use self::report::{ArchivedEntry, MergedLearnings, TidyReport};
 
 #[cfg(test)]

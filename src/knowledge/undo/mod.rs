@@ -18,47 +18,88 @@ use super::author::{permit, permit_clear, permit_undo};
 use super::rejected::permit_text;
 use crate::entry::{Id, read};
 use crate::error::{Error, Problem, Result};
+use crate::open::Memory;
 use crate::store::{Lock, LoggedOperation, MAX_LOGGED_BYTES, Unreadable};
 use crate::workspace::{EntryLock, Workspace};
 
-/// Implements [`Memory::operations`](crate::Memory::operations).
-pub(crate) fn operations(workspace: &Workspace) -> Result<Vec<Operation>> {
-    let logged = workspace.store.operations()?;
-    let history = OperationHistory::new(&logged);
-    Ok(logged.iter().map(|operation| Operation::of(operation, &history)).collect())
-}
-
-/// Implements [`Memory::forget_operations`](crate::Memory::forget_operations).
-pub(crate) fn forget_operations(workspace: &Workspace) -> Result<usize> {
-    permit_clear(&workspace.store.author)?;
-    let lock = workspace.lock_within_git()?;
-    workspace.store.forget_operations(&lock)
-}
-
-/// Implements [`Memory::undo`](crate::Memory::undo).
-pub(crate) fn undo(workspace: &Workspace, number: Option<u64>, dry_run: bool) -> Result<Undone> {
-    let lock = workspace.lock_entries()?;
-    let logged = workspace.store.operations()?;
-    let history = OperationHistory::new(&logged);
-    let position = match number {
-        None => history.next_undo(),
-        Some(number) => logged.iter().position(|operation| operation.head.number == number),
-    };
-    if number.is_none() {
-        refuse_half(workspace, &history)?;
+impl Memory {
+    /// Returns the operations that can be taken back, the newest first: at most 300, with at most 32 MiB of text that
+    /// they replaced or removed. (Older texts stay: see [`Memory::versions`].) The log is in `state/undo/`; what was written
+    /// elsewhere is ignored.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`](crate::Error::Io).
+    pub fn operations(&self) -> Result<Vec<Operation>> {
+        let logged = self.workspace.store.operations()?;
+        let history = OperationHistory::new(&logged);
+        Ok(logged.iter().map(|operation| Operation::of(operation, &history)).collect())
     }
-    let position = position.ok_or(Error::NoOperation { number })?;
-    let undone = Operation::of(&logged[position], &history);
-    take_back(workspace, &lock, &history, position, undone, dry_run)
-}
 
-/// Implements [`Memory::redo`](crate::Memory::redo).
-pub(crate) fn redo(workspace: &Workspace, dry_run: bool) -> Result<Undone> {
-    let lock = workspace.lock_entries()?;
-    let logged = workspace.store.operations()?;
-    let history = OperationHistory::new(&logged);
-    let (position, change) = history.next_redo().ok_or(Error::NothingToRedo)?;
-    take_back(workspace, &lock, &history, position, Operation::of(change, &history), dry_run)
+    /// Takes back the newest operation that is in effect, or the one with this number: each file of it gets the bytes
+    /// and the path that it had before. A second call without a number goes further back. With `dry_run` it only
+    /// reports what it would do.
+    ///
+    /// If one of the files changed since, nothing is done. Files in `state/` are not restored.
+    /// Taking back is an operation as well, which [`Memory::redo`] takes back.
+    ///
+    /// # Errors
+    ///
+    /// * [`Error::NoOperation`](crate::Error::NoOperation) where nothing in the log holds, or it has no such number. The
+    ///   log lacks what [`Memory::init`] made, and what was changed before there was a log.
+    /// * [`Error::ChangedSince`](crate::Error::ChangedSince) where a file changed since, and
+    ///   [`Error::NotUndoable`](crate::Error::NotUndoable) where the operation, or taking it back, is too large for the
+    ///   log, it is taken back already, nothing is left of it, or the last call was cut off.
+    /// * [`Error::Locked`](crate::Error::Locked), and [`Error::Conflict`](crate::Error::Conflict) or
+    ///   [`Error::Io`](crate::Error::Io) where an editor or the disk interfered: then nothing was done.
+    /// * [`Error::HalfUndone`](crate::Error::HalfUndone) where what was done could not be put back:
+    ///   [`Memory::redo`] takes it back.
+    pub fn undo(&self, number: Option<u64>, dry_run: bool) -> Result<Undone> {
+        let _operation = self.operation("undo");
+        let workspace = &self.workspace;
+        let lock = workspace.lock_entries()?;
+        let logged = workspace.store.operations()?;
+        let history = OperationHistory::new(&logged);
+        let position = match number {
+            None => history.next_undo(),
+            Some(number) => logged.iter().position(|operation| operation.head.number == number),
+        };
+        if number.is_none() {
+            refuse_half(workspace, &history)?;
+        }
+        let position = position.ok_or(Error::NoOperation { number })?;
+        let undone = Operation::of(&logged[position], &history);
+        take_back(workspace, &lock, &history, position, undone, dry_run)
+    }
+
+    /// Brings back what [`Memory::undo`] took back last, as long as nothing else was changed through this program since. A
+    /// second call goes further forward.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NothingToRedo`](crate::Error::NothingToRedo), and those of [`Memory::undo`].
+    pub fn redo(&self, dry_run: bool) -> Result<Undone> {
+        let _operation = self.operation("redo");
+        let workspace = &self.workspace;
+        let lock = workspace.lock_entries()?;
+        let logged = workspace.store.operations()?;
+        let history = OperationHistory::new(&logged);
+        let (position, change) = history.next_redo().ok_or(Error::NothingToRedo)?;
+        take_back(workspace, &lock, &history, position, Operation::of(change, &history), dry_run)
+    }
+
+    /// Removes all operations from the log, with the old texts in it, and returns how many there were. Later operations go
+    /// on with the numbers.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Locked`](crate::Error::Locked) and [`Error::Io`](crate::Error::Io).
+    pub fn forget_operations(&self) -> Result<usize> {
+        let workspace = &self.workspace;
+        permit_clear(&workspace.store.author)?;
+        let lock = workspace.lock_within_git()?;
+        workspace.store.forget_operations(&lock)
+    }
 }
 
 /// Refuses to go further back if the last step back was cut off, by a kill or a failure.

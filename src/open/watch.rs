@@ -1,12 +1,10 @@
-//! For long-lived processes, which watch the files of a memory and serve its page.
+//! For long-lived processes, which watch the files of a memory.
 
 use std::ops::Deref;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::Memory;
 use crate::error::Result;
-use crate::recording;
 use crate::workspace::Workspace;
 use crate::workspace::watch::{self, WatchHandle, WatchMode};
 
@@ -49,16 +47,5 @@ impl Memory {
     /// [`Error::Io`](crate::Error::Io) where no thread can be started.
     pub fn watch(self: &Arc<Memory>, mode: WatchMode) -> Result<WatchHandle> {
         watch::start(SharedWorkspace(Arc::clone(self)), mode)
-    }
-
-    /// Writes a file that leads a browser to the page at this address, readable for its user only, and returns its path.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Locked`](crate::Error::Locked) where another process kept writing, and [`Error::Io`](crate::Error::Io)
-    /// where the state cannot be written.
-    #[doc(hidden)]
-    pub fn page_launcher(&self, address: &str) -> Result<PathBuf> {
-        recording::page_launcher(&self.workspace, address)
     }
 }

@@ -1,16 +1,9 @@
-//! The library's interface: opens a memory, adds to it, and queries it.
+//! A memory that is open: [`Memory`], with its settings and options.
 //!
-//! [`Memory`] layers the settings when it is opened, and passes each call to the module that computes. Every call reads
-//! the files as they are; only the root and the settings are kept between calls.
+//! [`Memory`] layers the settings when it is opened; only the root and the settings are kept between calls. Each call is a
+//! method in the module that answers it, and reads the files as they are.
 
-mod attempts;
-mod diagnostics;
-mod journal;
-mod knowledge;
-mod maintenance;
-mod queries;
-mod transfer;
-mod undo;
+mod state_folders;
 mod vectors;
 mod watch;
 
@@ -20,66 +13,18 @@ use std::time::{Duration, SystemTime};
 
 use chrono::{DateTime, Utc};
 
+use crate::entry::Author;
 use crate::entry::path::MEMORY_FOLDER;
-use crate::error::{Error, Result};
+use crate::error::{Error, Problem, Result};
 use crate::git::{Lookup, WorkTree};
 use crate::search::semantic::SemanticMemory;
 use crate::settings::{Origin, Settings};
-use crate::store::{Store, Trust, check_own_memory};
+use crate::store::{OperationScope, Store, Trust, check_own_memory};
 use crate::text::secret;
-use crate::workspace::{self, LOCK_TIMEOUT, Workspace, read_config};
+use crate::workspace::{self, Activity, Initialised, LOCK_TIMEOUT, Rebuilt, Workspace, read_config};
 
-pub use crate::context::Run;
-pub use crate::diagnostics::{CheckReport, FixReport};
-pub use crate::index::is_guarded;
-pub use crate::journal::history::Report;
-pub use crate::journal::{AttemptView, Found};
-pub use crate::knowledge::queries::{EntryFilter, EntryView, ListResult, MemoryStatus, SearchResults, ShowResult};
-pub use crate::knowledge::tidy::TidyReport;
-pub use crate::knowledge::{EntryChanges, EntryVersion, WriteAction, Written};
-pub use crate::recording::{KeptAttempt, OpenAttempt, Recorded, StateFolders, record_command};
-pub use crate::store::write_file;
-
-// What the program needs besides, and the parts of answers that nobody has to name. They are no part of the interface.
-#[doc(hidden)]
-pub use crate::diagnostics::SourceLines;
-#[doc(hidden)]
-pub use crate::entry::path::EntryPath;
-#[doc(hidden)]
-pub use crate::import::{
-    AgentFolders, ImportAction, ImportInput, ImportKind, ImportOrigin, ImportReport, ImportRequest, ImportedItem,
-};
-#[doc(hidden)]
-pub use crate::journal::history::{TouchedFile, Usage};
-#[doc(hidden)]
-pub use crate::journal::{Occurrence, RecurringError};
-#[doc(hidden)]
-pub use crate::knowledge::EntryText;
-#[doc(hidden)]
-pub use crate::knowledge::queries::{EntryCounts, EntryLink, EntrySort, Useless, WrittenBy};
-#[doc(hidden)]
-pub use crate::knowledge::tidy::{ArchivedEntry, MergedLearnings, plan::ArchiveReason};
-#[doc(hidden)]
-pub use crate::knowledge::undo::{Operation, UndoAction, Undone, UndoneFile};
-#[doc(hidden)]
-pub use crate::recording::{LivePhase, LiveRun, ProcessIdentity};
-#[doc(hidden)]
-pub use crate::search::retrieve::Explained;
-#[doc(hidden)]
-pub use crate::search::semantic::{EmbedReport, ProjectHit, SemanticStatus};
-#[doc(hidden)]
-pub use crate::sessions::{HookAnswer, HookCall, HookEvent};
-#[doc(hidden)]
-pub use crate::store::{KeptText, OperationScope};
-#[doc(hidden)]
-pub use crate::timeline::{
-    AttemptTotals, FeatureStats, Log, LogFilter, ModelStats, NextModel, Overview, ReuseStats, RunView, Stats,
-    StatsFilter, StuckTask, TaskCounts, TaskInRun, TaskState, TaskView,
-};
-#[doc(hidden)]
-pub use crate::workspace::watch::{FileChanges, WatchEvent, WatchHandle, WatchMode};
-#[doc(hidden)]
-pub use crate::workspace::{Activity, Initialised, OWN, Rebuilt, Step, Work};
+pub(crate) use self::state_folders::NAME;
+pub use self::state_folders::StateFolders;
 
 /// The memory in one `.ralph/` folder.
 ///
@@ -99,7 +44,7 @@ pub use crate::workspace::{Activity, Initialised, OWN, Rebuilt, Step, Work};
 pub struct Memory {
     pub(crate) workspace: Workspace,
     pub(crate) semantic: SemanticMemory,
-    state_folders: StateFolders,
+    pub(crate) state_folders: StateFolders,
 }
 
 impl Memory {
@@ -249,7 +194,7 @@ impl Memory {
         Ok(Memory::of(store, settings, problems))
     }
 
-    fn of(mut store: Store, settings: Settings, problems: Vec<crate::error::Problem>) -> Memory {
+    fn of(mut store: Store, settings: Settings, problems: Vec<Problem>) -> Memory {
         if !settings.git_common {
             store.leave_copies();
         }
@@ -331,6 +276,36 @@ impl Memory {
         self
     }
 
+    /// Makes what follows an act of this author, who decides what may be done to whose text. Without this, it is a person.
+    #[must_use]
+    pub fn by(mut self, author: Author) -> Memory {
+        self.workspace.store.author = author;
+        self
+    }
+
+    /// Makes everything that this thread changes one operation, until the result is dropped. Without this, each call
+    /// that changes something is an operation of its own.
+    ///
+    /// ```
+    /// use ralph_memory::{Knowledge, Memory};
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let root = folder.path();
+    /// # Memory::init(root)?;
+    /// # let memory = Memory::open(root)?;
+    /// let operation = memory.operation("my-importer");
+    /// for port in [80, 443] {
+    ///     memory.add(&Knowledge::new(format!("Port {port}"), ["ports"], "It is open."))?;
+    /// }
+    /// drop(operation);
+    /// let undone = memory.undo(None, false)?;
+    /// assert_eq!((undone.operation.command.as_str(), undone.files.len()), ("my-importer", 2));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn operation(&self, command: &str) -> OperationScope {
+        self.workspace.store.operation(command, self.workspace.now())
+    }
+
     /// Returns the folder that holds `.ralph/`.
     pub fn root(&self) -> &Path {
         self.workspace.root()
@@ -347,7 +322,7 @@ impl Memory {
     }
 
     /// Returns the problems of the settings files, such as unknown keys, which are no errors.
-    pub fn settings_problems(&self) -> &[crate::error::Problem] {
+    pub fn settings_problems(&self) -> &[Problem] {
         &self.workspace.settings_problems
     }
 

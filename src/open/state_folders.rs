@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use crate::system::posix::process::geteuid;
 
 /// The name of the folder in the user's state folder, and the prefix of the one for temporary files.
-pub(super) const NAME: &str = "ralph-memory";
+pub(crate) const NAME: &str = "ralph-memory";
 
 /// The folders in which attempts are saved until they are in the journal. The first writable one is used.
 ///
