@@ -34,6 +34,8 @@ pub use crate::knowledge::tidy::{ArchivedEntry, MergedLearnings, plan::ArchiveRe
 #[doc(hidden)]
 pub use crate::knowledge::undo::{Operation, UndoAction, Undone, UndoneFile};
 #[doc(hidden)]
+pub use crate::open::watch::{FileChanges, WatchEvent, WatchHandle, WatchMode};
+#[doc(hidden)]
 pub use crate::recording::{LivePhase, LiveRun, ProcessIdentity};
 #[doc(hidden)]
 pub use crate::search::retrieve::Explained;
@@ -48,7 +50,5 @@ pub use crate::timeline::{
     AttemptTotals, FeatureStats, Log, LogFilter, ModelStats, NextModel, Overview, ReuseStats, RunView, Stats,
     StatsFilter, StuckTask, TaskCounts, TaskInRun, TaskState, TaskView,
 };
-#[doc(hidden)]
-pub use crate::workspace::watch::{FileChanges, WatchEvent, WatchHandle, WatchMode};
 #[doc(hidden)]
 pub use crate::workspace::{Activity, Initialised, OWN, Rebuilt, Step, Work};

@@ -5,7 +5,7 @@
 
 mod state_folders;
 mod vectors;
-mod watch;
+pub(crate) mod watch;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -11,7 +11,6 @@ mod init;
 mod layers;
 mod locking;
 mod secrets;
-pub(crate) mod watch;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

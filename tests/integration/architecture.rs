@@ -46,18 +46,18 @@ const PURE_PARTS: [&str; 16] = [
     "src/knowledge/dedup.rs",
     "src/knowledge/tidy/plan/",
     "src/knowledge/undo/plan.rs",
+    "src/open/watch/changes.rs",
     "src/search/retrieve/",
     "src/sessions/dialect.rs",
     "src/sessions/payload.rs",
     "src/sessions/tool_call.rs",
-    "src/workspace/watch/changes.rs",
 ];
 /// Crates that only some files may name.
 const CRATES: [(&str, &[&str]); 8] = [
     ("tantivy", &["src/index/"]),
     ("serde_yaml", &["src/entry/frontmatter.rs", "src/setup/"]),
     ("gray_matter", &["src/entry/frontmatter.rs"]),
-    ("notify", &["src/workspace/watch/"]),
+    ("notify", &["src/open/watch/"]),
     ("ureq", &["src/search/semantic/http.rs"]),
     ("rustix", &["src/system/"]),
     ("signal_hook", &["src/system/"]),

@@ -9,5 +9,4 @@ mod notifications;
 
 pub use changes::{FileChanges, WatchEvent};
 pub use index_watch::WatchHandle;
-pub(crate) use index_watch::start;
 pub use notifications::WatchMode;

@@ -4,7 +4,6 @@
 //! never blocks it: later changes are combined until there is room.
 
 use std::collections::BTreeMap;
-use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SendError, SyncSender, TrySendError, sync_channel};
 use std::thread::JoinHandle;
@@ -15,8 +14,8 @@ use super::notifications::{RECONCILE, SharedHints, WakeReason, WatchMode, Watche
 use crate::entry::path::display_path;
 use crate::error::{Error, Result};
 use crate::index::catalog::{Area, Catalog};
+use crate::open::Memory;
 use crate::store::LockState;
-use crate::workspace::Workspace;
 
 /// How soon an event that found no room in the channel is sent again.
 const SEND_AGAIN: Duration = Duration::from_millis(500);
@@ -70,32 +69,52 @@ impl Drop for WatchHandle {
     }
 }
 
-/// Starts a watcher of the files of `workspace` in a thread of its own.
-///
-/// # Errors
-///
-/// [`Error::Io`] where no thread can be started.
-pub(crate) fn start<W>(workspace: W, mode: WatchMode) -> Result<WatchHandle>
-where
-    W: Deref<Target = Workspace> + Send + 'static,
-{
-    let memory = workspace.store.memory().to_owned();
-    let folders = [memory.clone()].into_iter().chain(workspace.store.copies_path()).collect();
-    let watcher = Watcher::new(mode, folders);
-    let hints = watcher.hints();
-    let (sender, events) = sync_channel(CAPACITY);
-    let thread = std::thread::Builder::new().name("watch".to_owned());
-    let failed = |source| Error::Io { action: "watch", path: memory, source };
-    let thread = thread.spawn(move || WatchLoop::new(workspace, watcher, sender).run()).map_err(failed)?;
-    Ok(WatchHandle { events, hints, thread: Some(thread) })
+impl Memory {
+    /// Watches the files in a thread of its own, keeps the index up to date with them, and reports every change.
+    ///
+    /// No other call needs this: each of them checks every file itself. A watcher reads and indexes changed files before
+    /// the next call. Notifications of the system only make it scan early; it scans every 30 seconds in any case.
+    /// Where the system sends no notifications, or has run out of watches, it scans every second ([`WatchMode::Poll`]).
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use ralph_memory::memory::{WatchEvent, WatchMode};
+    /// use ralph_memory::{Knowledge, Memory};
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # Memory::init(folder.path())?;
+    /// let memory = Arc::new(Memory::open(folder.path())?);
+    /// let watcher = memory.watch(WatchMode::Native)?;
+    /// assert!(matches!(watcher.events().recv()?, WatchEvent::Ready { entries: 0, .. }));
+    /// memory.add(&Knowledge::new("Benches need nightly", ["cargo"], "Use `cargo +nightly bench`."))?;
+    /// let WatchEvent::Changed(changes) = watcher.events().recv()? else { panic!("no change") };
+    /// assert_eq!(changes.indexed, [".ralph/knowledge/benches-need-nightly.md"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`](crate::Error::Io) where no thread can be started.
+    pub fn watch(self: &Arc<Memory>, mode: WatchMode) -> Result<WatchHandle> {
+        let folder = self.workspace.store.memory().to_owned();
+        let folders = [folder.clone()].into_iter().chain(self.workspace.store.copies_path()).collect();
+        let watcher = Watcher::new(mode, folders);
+        let hints = watcher.hints();
+        let (sender, events) = sync_channel(CAPACITY);
+        let thread = std::thread::Builder::new().name("watch".to_owned());
+        let failed = |source| Error::Io { action: "watch", path: folder, source };
+        let watching = WatchLoop::new(Arc::clone(self), watcher, sender);
+        let thread = thread.spawn(move || watching.run()).map_err(failed)?;
+        Ok(WatchHandle { events, hints, thread: Some(thread) })
+    }
 }
 
 /// The fingerprints of files, by path.
 type Fingerprints = BTreeMap<String, u64>;
 
 /// The state of the thread.
-struct WatchLoop<W> {
-    workspace: W,
+struct WatchLoop {
+    memory: Arc<Memory>,
     watcher: Watcher,
     sender: SyncSender<WatchEvent>,
     /// The files that the receiver knows.
@@ -108,10 +127,10 @@ struct WatchLoop<W> {
     is_ready: bool,
 }
 
-impl<W: Deref<Target = Workspace>> WatchLoop<W> {
-    fn new(workspace: W, watcher: Watcher, sender: SyncSender<WatchEvent>) -> WatchLoop<W> {
+impl WatchLoop {
+    fn new(memory: Arc<Memory>, watcher: Watcher, sender: SyncSender<WatchEvent>) -> WatchLoop {
         WatchLoop {
-            workspace,
+            memory,
             watcher,
             sender,
             told: Fingerprints::new(),
@@ -173,7 +192,7 @@ impl<W: Deref<Target = Workspace>> WatchLoop<W> {
     }
 
     fn catalogs(&self) -> [Catalog; 2] {
-        [Area::Live, Area::Archive].map(|area| self.workspace.catalog(area))
+        [Area::Live, Area::Archive].map(|area| self.memory.workspace.catalog(area))
     }
 
     /// Returns the files of a scan, and how they differ from those that the receiver knows; `None` where they do not.
@@ -208,8 +227,8 @@ impl<W: Deref<Target = Workspace>> WatchLoop<W> {
         if catalogs.iter().all(is_indexed) {
             return true;
         }
-        let Ok(lock) = self.workspace.store.wait_for_cache_lock(Duration::ZERO) else {
-            if matches!(self.workspace.store.cache_lock_state(), LockState::Held(_)) {
+        let Ok(lock) = self.memory.workspace.store.wait_for_cache_lock(Duration::ZERO) else {
+            if matches!(self.memory.workspace.store.cache_lock_state(), LockState::Held(_)) {
                 // Another process writes the index, perhaps without these changes.
                 return false;
             }
@@ -217,8 +236,8 @@ impl<W: Deref<Target = Workspace>> WatchLoop<W> {
             return true;
         };
         for area in [Area::Archive, Area::Live] {
-            if let Err(failure) = self.workspace.commit(&lock, area, false) {
-                self.index_failed(self.workspace.index_error(area, failure).to_string());
+            if let Err(failure) = self.memory.workspace.commit(&lock, area, false) {
+                self.index_failed(self.memory.workspace.index_error(area, failure).to_string());
                 // It would fail again half a second later.
                 return true;
             }
