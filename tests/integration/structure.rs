@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::architecture::{Source, names_behind, sources};
 
 /// How many lines of code `src` may have, without tests, comments and blank lines.
-const MOST: usize = 53_543;
+const MOST: usize = 53_307;
 /// How many each of the ten largest rooms may have: a folder of the library, or of the program.
 const ROOMS: [(&str, usize); 10] = [
     ("agent_output", 3_113),
@@ -13,8 +13,8 @@ const ROOMS: [(&str, usize); 10] = [
     ("context", 2_938),
     ("entry", 3_653),
     ("index", 3_827),
-    ("knowledge", 3_835),
-    ("recording", 2_398),
+    ("knowledge", 3_923),
+    ("recording", 2_356),
     ("runner", 2_240),
     ("search", 3_361),
     ("store", 3_450),
