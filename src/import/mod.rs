@@ -46,10 +46,10 @@ impl Memory {
     ///
     /// # Errors
     ///
-    /// * [`Error::Invalid`](crate::Error::Invalid) where nothing says what a named file is, or it cannot be read as that;
+    /// * [`Error::Invalid`] where nothing says what a named file is, or it cannot be read as that;
     ///   nothing is imported then.
-    /// * [`Error::Locked`](crate::Error::Locked) where another process kept writing.
-    /// * [`Error::Io`](crate::Error::Io) where the path cannot be read, or nothing can be written.
+    /// * [`Error::Locked`] where another process kept writing.
+    /// * [`Error::Io`] where the path cannot be read, or nothing can be written.
     pub fn import(&self, request: &ImportRequest) -> Result<ImportReport> {
         let _operation = self.operation("import");
         let workspace = &self.workspace;

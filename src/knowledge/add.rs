@@ -54,14 +54,14 @@ impl Memory {
     ///
     /// # Errors
     ///
-    /// * [`Error::Invalid`](crate::Error::Invalid) where title or body are missing, or where an agent's knowledge
+    /// * [`Error::Invalid`] where title or body are missing, or where an agent's knowledge
     ///   has characters that no reader sees.
-    /// * [`Error::Secret`](crate::Error::Secret) where something looks like a secret that neither
+    /// * [`Error::Secret`] where something looks like a secret that neither
     ///   [`Memory::allow_secrets`] nor the settings allow.
-    /// * [`Error::Locked`](crate::Error::Locked) where another process kept writing,
-    ///   [`Error::Conflict`](crate::Error::Conflict) where an editor did.
-    /// * [`Error::Uneditable`](crate::Error::Uneditable) where the entry's frontmatter cannot be edited without harm.
-    /// * [`Error::Io`](crate::Error::Io).
+    /// * [`Error::Locked`] where another process kept writing,
+    ///   [`Error::Conflict`] where an editor did.
+    /// * [`Error::Uneditable`] where the entry's frontmatter cannot be edited without harm.
+    /// * [`Error::Io`].
     pub fn add(&self, knowledge: &Knowledge) -> Result<Written> {
         let _operation = self.operation("add");
         Ok(self.embedded(add(&self.workspace, knowledge)?))

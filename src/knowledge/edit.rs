@@ -57,9 +57,9 @@ impl Memory {
     ///
     /// # Errors
     ///
-    /// [`Error::NoSuchEntry`](crate::Error::NoSuchEntry), [`Error::AlreadyArchived`](crate::Error::AlreadyArchived),
-    /// [`Error::Invalid`](crate::Error::Invalid) where the entry is not knowledge or the id is the old one of several,
-    /// [`Error::Uneditable`](crate::Error::Uneditable) where it is not UTF-8, and [`Error::Io`](crate::Error::Io).
+    /// [`Error::NoSuchEntry`], [`Error::AlreadyArchived`],
+    /// [`Error::Invalid`] where the entry is not knowledge or the id is the old one of several,
+    /// [`Error::Uneditable`] where it is not UTF-8, and [`Error::Io`].
     pub fn text(&self, id: &Id) -> Result<EntryText> {
         let workspace = &self.workspace;
         refuse_attempt(id)?;
@@ -78,7 +78,7 @@ impl Memory {
     ///
     /// # Errors
     ///
-    /// [`Error::Locked`](crate::Error::Locked) and [`Error::Io`](crate::Error::Io).
+    /// [`Error::Locked`] and [`Error::Io`].
     pub fn keep_text(&self, old: &mut EntryText) -> Result<KeptText> {
         let workspace = &self.workspace;
         let lock = workspace.lock_entries()?;
@@ -93,11 +93,11 @@ impl Memory {
     ///
     /// # Errors
     ///
-    /// * [`Error::InvalidEdit`](crate::Error::InvalidEdit) with the problems of the new text: errors, secrets, warnings of
+    /// * [`Error::InvalidEdit`] with the problems of the new text: errors, secrets, warnings of
     ///   a kind that the old text does not have, the title of another entry, and entries that replace each other.
-    /// * [`Error::Conflict`](crate::Error::Conflict) where the file is gone, and
-    ///   [`Error::OutsideRoot`](crate::Error::OutsideRoot) where something else took its place: `undo` brings back the old
-    ///   text once that place is free. [`Error::Locked`](crate::Error::Locked) and [`Error::Io`](crate::Error::Io).
+    /// * [`Error::Conflict`] where the file is gone, and
+    ///   [`Error::OutsideRoot`] where something else took its place: `undo` brings back the old
+    ///   text once that place is free. [`Error::Locked`] and [`Error::Io`].
     pub fn edited(&self, old: &EntryText, restores: bool) -> Result<Written> {
         let _operation = self.operation("edit");
         let workspace = &self.workspace;

@@ -58,9 +58,9 @@ impl Memory {
     ///
     /// # Errors
     ///
-    /// [`Error::NoSuchEntry`](crate::Error::NoSuchEntry), [`Error::AlreadyArchived`](crate::Error::AlreadyArchived),
-    /// [`Error::Invalid`](crate::Error::Invalid) where the id is the old one of several, and
-    /// [`Error::Io`](crate::Error::Io).
+    /// [`Error::NoSuchEntry`], [`Error::AlreadyArchived`],
+    /// [`Error::Invalid`] where the id is the old one of several, and
+    /// [`Error::Io`].
     pub fn versions(&self, id: &Id) -> Result<Vec<EntryVersion>> {
         let workspace = &self.workspace;
         let (live, archive) = (workspace.catalog(Area::Live), workspace.catalog(Area::Archive));
@@ -74,10 +74,10 @@ impl Memory {
     ///
     /// # Errors
     ///
-    /// [`Error::NoVersion`](crate::Error::NoVersion) where the undo log has no such text of a live entry,
-    /// [`Error::NoSuchEntry`](crate::Error::NoSuchEntry) where there is no such entry at all,
-    /// [`Error::Invalid`](crate::Error::Invalid) where the id is the old one of several,
-    /// [`Error::Locked`](crate::Error::Locked) and [`Error::Io`](crate::Error::Io).
+    /// [`Error::NoVersion`] where the undo log has no such text of a live entry,
+    /// [`Error::NoSuchEntry`] where there is no such entry at all,
+    /// [`Error::Invalid`] where the id is the old one of several,
+    /// [`Error::Locked`] and [`Error::Io`].
     pub fn restore(&self, id: &Id, version: Option<&str>) -> Result<Written> {
         let _operation = self.operation("restore");
         let workspace = &self.workspace;

@@ -37,10 +37,10 @@ impl Memory {
     ///
     /// # Errors
     ///
-    /// [`Error::Invalid`](crate::Error::Invalid) where the title is empty or an id is not one;
-    /// [`Error::BudgetTooSmall`](crate::Error::BudgetTooSmall);
-    /// [`Error::StillWorking`](crate::Error::StillWorking) where the agent of a run that was killed is still at work;
-    /// [`Error::Locked`](crate::Error::Locked), [`Error::Io`](crate::Error::Io), and those of [`Memory::search`].
+    /// [`Error::Invalid`] where the title is empty or an id is not one;
+    /// [`Error::BudgetTooSmall`];
+    /// [`Error::StillWorking`] where the agent of a run that was killed is still at work;
+    /// [`Error::Locked`], [`Error::Io`], and those of [`Memory::search`].
     pub fn begin(&self, task: &Task, run: &Run) -> Result<OpenAttempt> {
         let _operation = self.operation("context");
         let workspace = &self.workspace;
@@ -80,8 +80,8 @@ impl Memory {
     ///
     /// # Errors
     ///
-    /// [`Error::Invalid`](crate::Error::Invalid) where the title is empty or the task's id is not one;
-    /// [`Error::BudgetTooSmall`](crate::Error::BudgetTooSmall) where the budget is under what the instructions and the first
+    /// [`Error::Invalid`] where the title is empty or the task's id is not one;
+    /// [`Error::BudgetTooSmall`] where the budget is under what the instructions and the first
     /// section need, and those of [`Memory::search`].
     pub fn context(&self, request: &Request) -> Result<Context> {
         let workspace = &self.workspace;
@@ -110,7 +110,7 @@ impl Memory {
     ///
     /// # Errors
     ///
-    /// [`Error::Io`](crate::Error::Io) where the file system does not say which are taken.
+    /// [`Error::Io`] where the file system does not say which are taken.
     pub fn next_number(&self, run_id: &str) -> Result<u32> {
         next_number(&self.workspace, run_id)
     }
@@ -119,8 +119,8 @@ impl Memory {
     ///
     /// # Errors
     ///
-    /// [`Error::Invalid`](crate::Error::Invalid) where another process works on it,
-    /// [`Error::Locked`](crate::Error::Locked) and [`Error::Io`](crate::Error::Io).
+    /// [`Error::Invalid`] where another process works on it,
+    /// [`Error::Locked`] and [`Error::Io`].
     pub fn cancel(&self, iteration: &OpenAttempt) -> Result<()> {
         check_run_name(&iteration.run_id)?;
         let this = ProcessIdentity::this_process();

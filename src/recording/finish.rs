@@ -79,9 +79,9 @@ impl Memory {
     ///
     /// # Errors
     ///
-    /// [`Error::Invalid`](crate::Error::Invalid) where the iteration's ids are none. [`Error::NotRecorded`](crate::Error::NotRecorded), with the file, where the lock or
-    /// the file system stands in the way, [`Error::NotKept`](crate::Error::NotKept) where that cannot be written, either, and without
-    /// folders for it [`Error::Locked`](crate::Error::Locked) and [`Error::Io`](crate::Error::Io) themselves. Then there is no entry in the journal, and the
+    /// [`Error::Invalid`] where the iteration's ids are none. [`Error::NotRecorded`], with the file, where the lock or
+    /// the file system stands in the way, [`Error::NotKept`] where that cannot be written, either, and without
+    /// folders for it [`Error::Locked`] and [`Error::Io`] themselves. Then there is no entry in the journal, and the
     /// call can be made again: knowledge that was written is found as it is. What concerns one fact alone, such as
     /// an entry that cannot be edited, is in [`Recorded::refused`], and that fact stands in the notes of the journal's
     /// entry.

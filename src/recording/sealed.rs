@@ -148,7 +148,7 @@ impl Memory {
     ///
     /// # Errors
     ///
-    /// [`Error::Locked`](crate::Error::Locked) and [`Error::Io`](crate::Error::Io).
+    /// [`Error::Locked`] and [`Error::Io`].
     pub fn keep_options(&self, options: &str) -> Result<()> {
         let options: &RawValue =
             serde_json::from_str(options).map_err(|error| Error::invalid("options", error.to_string()))?;

@@ -50,7 +50,7 @@ impl Memory {
     ///
     /// # Errors
     ///
-    /// [`Error::Invalid`](crate::Error::Invalid) if it is unknown which task it is, [`Error::Held`](crate::Error::Held) if a
+    /// [`Error::Invalid`] if it is unknown which task it is, [`Error::Held`] if a
     /// run at work will record it, and those of [`Memory::finish`].
     pub fn record(&self, task: Option<&Task>, run: Option<&str>, report: &Report) -> Result<Recorded> {
         let _operation = self.operation("record");
@@ -73,9 +73,9 @@ impl Memory {
     ///
     /// # Errors
     ///
-    /// [`Error::Invalid`](crate::Error::Invalid) where it belongs to a memory in another folder,
-    /// [`Error::NotRecorded`](crate::Error::NotRecorded) where it cannot be written now, either, and
-    /// [`Error::Invalid`](crate::Error::Invalid) where no task is named.
+    /// [`Error::Invalid`] where it belongs to a memory in another folder,
+    /// [`Error::NotRecorded`] where it cannot be written now, either, and
+    /// [`Error::Invalid`] where no task is named.
     pub fn record_kept(&self, kept: &KeptAttempt) -> Result<Recorded> {
         let _operation = self.operation("record");
         let workspace = &self.workspace;

@@ -33,10 +33,10 @@ impl Memory {
     ///
     /// # Errors
     ///
-    /// [`Error::NoSuchEntry`](crate::Error::NoSuchEntry), [`Error::AlreadyArchived`](crate::Error::AlreadyArchived),
-    /// [`Error::Invalid`](crate::Error::Invalid) without an id or with the old id of several entries, [`Error::Locked`](crate::Error::Locked),
-    /// [`Error::Conflict`](crate::Error::Conflict) where another program took a name in the archive, and
-    /// [`Error::Io`](crate::Error::Io).
+    /// [`Error::NoSuchEntry`], [`Error::AlreadyArchived`],
+    /// [`Error::Invalid`] without an id or with the old id of several entries, [`Error::Locked`],
+    /// [`Error::Conflict`] where another program took a name in the archive, and
+    /// [`Error::Io`].
     pub fn archive(&self, ids: &[Id]) -> Result<TidyReport> {
         let _operation = self.operation("archive");
         let workspace = &self.workspace;

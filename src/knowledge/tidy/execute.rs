@@ -66,8 +66,8 @@ impl Memory {
     ///
     /// # Errors
     ///
-    /// [`Error::Locked`](crate::Error::Locked) where another process kept writing, and
-    /// [`Error::Io`](crate::Error::Io). What was done until then stays done, and another call does the rest. A learning that
+    /// [`Error::Locked`] where another process kept writing, and
+    /// [`Error::Io`]. What was done until then stays done, and another call does the rest. A learning that
     /// became part of another and could not be moved is superseded, so no context has it twice, and a later call archives it.
     pub fn tidy(&self, dry_run: bool) -> Result<TidyReport> {
         let _operation = self.operation("tidy");

@@ -29,7 +29,7 @@ impl Memory {
     ///
     /// # Errors
     ///
-    /// [`Error::Io`](crate::Error::Io).
+    /// [`Error::Io`].
     pub fn operations(&self) -> Result<Vec<Operation>> {
         let logged = self.workspace.store.operations()?;
         let history = OperationHistory::new(&logged);
@@ -45,14 +45,14 @@ impl Memory {
     ///
     /// # Errors
     ///
-    /// * [`Error::NoOperation`](crate::Error::NoOperation) where nothing in the log holds, or it has no such number. The
+    /// * [`Error::NoOperation`] where nothing in the log holds, or it has no such number. The
     ///   log lacks what [`Memory::init`] made, and what was changed before there was a log.
-    /// * [`Error::ChangedSince`](crate::Error::ChangedSince) where a file changed since, and
-    ///   [`Error::NotUndoable`](crate::Error::NotUndoable) where the operation, or taking it back, is too large for the
+    /// * [`Error::ChangedSince`] where a file changed since, and
+    ///   [`Error::NotUndoable`] where the operation, or taking it back, is too large for the
     ///   log, it is taken back already, nothing is left of it, or the last call was cut off.
-    /// * [`Error::Locked`](crate::Error::Locked), and [`Error::Conflict`](crate::Error::Conflict) or
-    ///   [`Error::Io`](crate::Error::Io) where an editor or the disk interfered: then nothing was done.
-    /// * [`Error::HalfUndone`](crate::Error::HalfUndone) where what was done could not be put back:
+    /// * [`Error::Locked`], and [`Error::Conflict`] or
+    ///   [`Error::Io`] where an editor or the disk interfered: then nothing was done.
+    /// * [`Error::HalfUndone`] where what was done could not be put back:
     ///   [`Memory::redo`] takes it back.
     pub fn undo(&self, number: Option<u64>, dry_run: bool) -> Result<Undone> {
         let _operation = self.operation("undo");
@@ -77,7 +77,7 @@ impl Memory {
     ///
     /// # Errors
     ///
-    /// [`Error::NothingToRedo`](crate::Error::NothingToRedo), and those of [`Memory::undo`].
+    /// [`Error::NothingToRedo`], and those of [`Memory::undo`].
     pub fn redo(&self, dry_run: bool) -> Result<Undone> {
         let _operation = self.operation("redo");
         let workspace = &self.workspace;
@@ -93,7 +93,7 @@ impl Memory {
     ///
     /// # Errors
     ///
-    /// [`Error::Locked`](crate::Error::Locked) and [`Error::Io`](crate::Error::Io).
+    /// [`Error::Locked`] and [`Error::Io`].
     pub fn forget_operations(&self) -> Result<usize> {
         let workspace = &self.workspace;
         permit_clear(&workspace.store.author)?;

@@ -94,7 +94,7 @@ impl Memory {
     ///
     /// # Errors
     ///
-    /// [`Error::Io`](crate::Error::Io) where no thread can be started.
+    /// [`Error::Io`] where no thread can be started.
     pub fn watch(self: &Arc<Memory>, mode: WatchMode) -> Result<WatchHandle> {
         let folder = self.workspace.store.memory().to_owned();
         let folders = [folder.clone()].into_iter().chain(self.workspace.store.copies_path()).collect();
